@@ -111,7 +111,7 @@ class _Search:
         # What masters and pricing may take for each tenth of the gap before the interior-point
         # method is the better bet: near the end column generation gets faster.
         self.seconds, self.tenth = np.inf, np.inf
-        if isinstance(objective, ExpectedLoss):
+        if objective.loss_rows is not None:
             effort = interior_effort(self.problem, self.guesses)
             self.seconds = self.tuned.interior_wait * effort
         self.faces = first_faces(self.problem, self.guesses) if start is None else dict(start)
@@ -237,9 +237,10 @@ class _Search:
         priced when it promises a hundredth of the gap that is proved, or all that is wanted.
         """
         step = "solving for all columns at once by an interior-point method"
-        for point in interior_points(self.problem, self.guesses):
+        for point in interior_points(self.objective):
             if point.gap <= max(self.gap / 2, relative_gap(point.value, self.best.bound) / 100):
-                here = _Proof(self.best.problem, self.best.multipliers, point.prices)
+                costs = self.objective.weighed(point.multipliers)
+                here = _Proof(costs, point.multipliers, point.prices)
                 proof = here.priced(self.pricer, self.guesses)[1]
                 self.best = max(self.best, proof, key=lambda one: one.bound)
             if self.inside is None or point.gap < self.inside.gap:

@@ -10,7 +10,9 @@ multipliers :math:`y^k \ge 0` of these rows a Newton step needs, for each guess,
 .. math:: H_k = G^T \operatorname{diag}(y^k / z^k)\, G,
 
 a matrix with the pattern of the graph, and one dense system, with :math:`\sum_k H_k^{-1}`, for
-the prices. The nodes are ordered to make the band of :math:`H_k` narrow [Cuthill and McKee, 1969].
+the prices. For the worst loss :math:`c_k = w\,\ell_k` with a prior w that is sought as well: the
+multipliers of rows :math:`s = t - \sum_k \ell_k x^k \ge 0`, in the same dense system. The nodes are
+ordered to make the band of :math:`H_k` narrow [Cuthill and McKee, 1969].
 The steps are those of [S. Mehrotra, "On the implementation of a primal-dual interior point
 method", 1992] with the centrality correctors of [J. Gondzio, 1996].
 
@@ -34,6 +36,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import arcs, processors
 from tightrope.optimize.problem import Floats, Ints, Problem
 
@@ -51,7 +54,7 @@ MOST_STEPS, PATIENCE = 150, 8
 
 @dataclass(frozen=True, eq=False)
 class Interior:
-    """A point on the way to the optimum: the columns of some guesses, and prices.
+    """A point on the way to the optimum: the columns of some guesses, prices and multipliers.
 
     Parameters
     ----------
@@ -59,6 +62,8 @@ class Interior:
         The columns of the guesses, as rows; all are strictly private, and they sum to 1.
     prices
         The prices of the answers; they prove nothing yet.
+    multipliers
+        For the worst loss the prior of the costs that these prices are for.
     value
         What the columns lose.
     gap
@@ -68,22 +73,24 @@ class Interior:
 
     columns: Floats
     prices: Floats
+    multipliers: Floats
     value: float
     gap: float
 
 
-def interior_points(problem: Problem, guesses: Ints) -> Iterator[Interior]:
+def interior_points(objective: Objective) -> Iterator[Interior]:
     """Yield point after point, as near to the optimum as doubles allow.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
+    >>> from tightrope.optimize.objective import ExpectedLoss
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
-    >>> *_, found = interior_points(problem, problem.guesses)
+    >>> *_, found = interior_points(ExpectedLoss(problem))
     >>> found.columns[0].round(9).tolist(), found.prices.sum().round(9)
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
     with ThreadPoolExecutor(processors()) as pool:
-        path, best, idle = _Path(problem, guesses, pool), np.inf, 0
+        path, best, idle = _Path(objective, pool), np.inf, 0
         for _ in range(MOST_STEPS):
             try:
                 with np.errstate(all="ignore"):
@@ -131,52 +138,76 @@ def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:
 
 
 class _Path:
-    """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes."""
+    """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes.
 
-    def __init__(self, problem: Problem, guesses: Ints, pool: ThreadPoolExecutor) -> None:
+    Slacks, multipliers and aims have two parts: those of all guesses, and those of the loss rows.
+    """
+
+    def __init__(self, objective: Objective, pool: ThreadPoolExecutor) -> None:
         r"""Start where both programs are feasible and products of slack and multiplier alike.
 
         All columns are equal. With :math:`y = \beta + G (G^T G)^{-1} r` for a high :math:`\beta`
         the multipliers prove low prices exactly, r being what is left of the costs.
         """
+        assert objective.loss_rows is not None
+        losses, support = objective.loss_rows
+        problem, guesses = objective.problem, objective.guesses
         self.problem, self.pool = problem, pool
         self.order, place, width = _ordered(problem)
         edges = place[problem.edges]
         self.net: Any = arcs(problem.size, edges, problem.lengths, problem.alpha)[1]
         self.unit = float(np.abs(problem.costs).mean()) or 1.0
-        self.costs = np.ascontiguousarray(problem.costs[np.ix_(self.order, guesses)].T) / self.unit
+        self.costs, self.losses = (
+            np.ascontiguousarray(each[np.ix_(self.order, guesses)].T) / self.unit
+            for each in (problem.costs, losses)
+        )
         self.shares = np.array([problem.copies[k] for k in guesses.tolist()], float)
+        # The classes of answers that have a loss row.
+        self.rows = np.unique(problem.classes[support])
         first, end, _, _, fall = self.net
         count, n = len(guesses), problem.size
         start = np.repeat(np.arange(n), np.diff(first))
         self.x = np.full((count, n), 1 / self.shares.sum())
-        self.z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
+        z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
         self.band = np.empty((count, n, width))
-        _factor(self.net, self.shares[:1], self.x[:1], self.z[:1], self.z[:1], self.band[:1])
+        none = self.losses[:1, :0]
+        _factor(self.net, self.shares[:1], self.x[:1], z[:1], z[:1], none, self.band[:1])
         self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
             _solved(self.band[0], row)
-        self.y = rest[:, end] - fall * rest[:, start]
-        high = 2 * float(np.abs(self.y).max()) or 1.0
-        self.y += high
+        y = rest[:, end] - fall * rest[:, start]
+        high = 2 * float(np.abs(y).max()) or 1.0
+        y += high
         push = np.bincount(end, minlength=n) - np.bincount(start, fall, n)
         self.prices -= high * np.bincount(problem.classes[self.order], push)
+        lost = self._lost(self.x)
+        spare = float((z * y).mean()) * lost.size
+        self.z = z, lost.max(initial=0.0) - lost + spare
+        self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
-        self.aims = np.empty_like(self.z), np.empty_like(self.z)
-        self.moves = [
-            tuple(np.zeros_like(part) for part in (self.x, self.z, self.y)) for _ in range(2)
+        self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
+        self.moves: Any = [
+            (np.zeros_like(self.x), *(tuple(np.zeros_like(part) for part in self.z) for _ in "zy"))
+            for _ in range(2)
         ]
 
     def point(self) -> Interior:
         columns = np.empty_like(self.x)
         columns[:, self.order] = self.x
-        prices = self.unit * (self.prices / self.problem.class_sizes)[self.problem.classes]
+        problem, prior = self.problem, np.zeros(0)
+        prices = self.unit * (self.prices / problem.class_sizes)[problem.classes]
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
+        if len(self.rows):
+            by_class = self._on_rows(self.y[1] / self.y[1].sum())
+            prior = (by_class / problem.class_sizes)[problem.classes]
+            value = float(self._lost(self.x).max())
         missing = self.blind * float(np.abs(1 - self._by_class(self.x)).max())
-        return Interior(columns, prices, self.unit * value, (self._ahead() + missing) / abs(value))
+        missing += float(np.abs(self._off()).max(initial=0.0))
+        gap = (self._ahead() + missing) / abs(value)
+        return Interior(columns, prices, prior, self.unit * value, gap)
 
     def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
         """Run a compiled loop on the guesses, so many at a time as there are processors."""
@@ -189,15 +220,22 @@ class _Path:
 
         return list(self.pool.map(run, range(0, len(self.x), size)))
 
+    def _pairs(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
+        """Run a compiled loop on slacks and multipliers, of the guesses and of the loss rows."""
+        guesses, rows = (
+            [a[part] if isinstance(a, tuple) else a for a in arrays] for part in (0, 1)
+        )
+        return [*self._each(kernel, *guesses), kernel(self.net, np.ones(1), *rows)]
+
     def _ahead(self, move: Any = None, a: float = 0.0, b: float = 0.0) -> float:
         """Return all products of slack and multiplier, so far along a direction."""
         _, dz, dy = move or self.moves[0]
-        return float(sum(self._each(_products, self.z, self.y, dz, dy, a, b)))
+        return float(sum(self._pairs(_products, self.z, self.y, dz, dy, a, b)))
 
-    def _lack(self, y: Floats, prices: Floats, costs: Floats | float) -> Floats:
-        """Return what multipliers do not prove of the costs of each guess, less the prices."""
+    def _lack(self, y: Floats, prices: Floats, prior: Floats, costs: Floats) -> Floats:
+        """Return what is left of costs, and of losses under a prior, by multipliers and prices."""
         spread = np.empty_like(self.x)
-        self._each(_carried, y, spread)
+        self._each(_carried, y, self.losses, self._by_node(self._on_rows(prior)), spread)
         return np.asarray(costs - self._by_node(prices) - spread)
 
     def _by_node(self, by_class: Floats) -> Floats:
@@ -209,79 +247,128 @@ class _Path:
         total = np.bincount(problem.classes[self.order], self.shares @ columns)
         return np.asarray(total / problem.class_sizes)
 
-    def _system(self) -> Callable[[Floats], Floats]:
-        """Factor the matrices of all guesses; return what solves for the prices."""
+    def _on_rows(self, values: Floats) -> Floats:
+        """Return what loss rows have for all classes; the others have 0."""
+        by_class = np.zeros(len(self.problem.class_sizes))
+        by_class[self.rows] = values
+        return by_class
+
+    def _lost(self, columns: Floats) -> Floats:
+        """Return what columns lose at the answers of each loss row."""
+        return self._by_class(self.losses * columns)[None, self.rows]
+
+    def _off(self) -> Floats:
+        """Return by how much losses and slacks miss their mean, the worst loss."""
+        level = self._lost(self.x) + self.z[1]
+        return np.asarray((self.y[1] @ level.T) / max(self.y[1].sum(), 1e-300) - level)
+
+    def _system(self) -> Callable[[Floats], list[Floats]]:
+        """Factor the matrices of all guesses; return what solves for prices, prior and loss."""
         from scipy.linalg import lu_factor, lu_solve
         from scipy.sparse import csr_array
 
-        n, problem = self.problem.size, self.problem
-        upper = sum(self._each(_factor, self.x, self.y, self.z, self.band))
-        whole = np.triu(upper) + np.triu(upper, 1).T
+        n, problem, many = self.problem.size, self.problem, len(self.rows)
         classes, count = problem.classes[self.order], len(problem.class_sizes)
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
-        whole = mean @ (mean @ whole).T
+        losses = self.losses if many else self.losses[:, :0]
+        sums = sum(self._each(_factor, self.x, self.y[0], self.z[0], losses, self.band))
+        sums[0] = np.triu(sums[0]) + np.triu(sums[0], 1).T
+        whole, *others = (mean @ (mean @ part.T).T for part in sums)
+        if others:
+            cross, both = others[0][:, self.rows], others[1][np.ix_(self.rows, self.rows)]
+            both[np.diag_indices(many)] += (self.z[1] / self.y[1])[0]
+            whole = np.block([[whole, -cross], [-cross.T, both]])
         root = 1 / np.sqrt(np.diag(whole))
         # Where the optimum is degenerate it tends to a singular matrix. As much as its round-off is
         # added, which refining takes out again [M. Friedlander and D. Orban, 2012].
-        factored = lu_factor(whole * root * root[:, None] + count * 2.0**-52 * np.eye(count))
-        return lambda side: np.asarray(root * lu_solve(factored, root * side))
+        whole = whole * root * root[:, None] + len(root) * 2.0**-52 * np.eye(len(root))
+        if others:
+            # The prior sums to 1; the multiplier of that is the worst loss.
+            total = np.append(np.zeros(count), root[count:])[:, None]
+            whole = np.block([[whole, total], [total.T, np.zeros((1, 1))]])
+            root = np.append(root, 1.0)
+        factored = lu_factor(whole)
+        return lambda side: np.split(root * lu_solve(factored, root * side), [count, count + many])
 
     def advance(self) -> None:
         """Take one step."""
-        lack, missing = self._lack(self.y, self.prices, self.costs), 1 - self._by_class(self.x)
-        solve = self._system()
         z, y = self.z, self.y
         (aim, other), (move, trial) = self.aims, self.moves
+        solve = self._system()
+        unspent = np.full(min(1, len(self.rows)), 1 - y[1].sum())
+        # What is missing of feasibility: in costs, in the sums of rows, and in losses.
+        errors = (
+            self._lack(y[0], self.prices, 0 * y[1], self.costs),
+            1 - self._by_class(self.x),
+            self._off(),
+        )
 
-        def direction(
-            move: Any, aim: Floats, lack: Floats, missing: Floats
-        ) -> tuple[Floats, float, float]:
-            dx, dz, dy = move
-            self._each(_sides, aim, z, lack, self.band, dx)
-            dp = solve(missing - self._by_class(dx))
-            falls = self._each(_moved, aim, y, z, self.band, self._by_node(dp), dx, dz, dy)
-            return dp, *_ends(falls)
+        def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, float, float]:
+            dx, (dz, ds), (dy, dw) = move
+            lack, missing, off, unspent = errors
+            self._each(_sides, aim[0], z[0], lack, self.band, dx)
+            lost = self._lost(dx) + aim[1] / y[1] - off
+            dp, dw[0], dt = solve(np.concatenate([missing - self._by_class(dx), lost[0], unspent]))
+            changes = self._by_node(dp), self._by_node(self._on_rows(dw))
+            falls = self._each(
+                _moved, aim[0], y[0], z[0], self.band, self.losses, *changes, dx, dz, dy
+            )
+            ds[:] = (aim[1] - z[1] * dw) / y[1]
+            falls.append(tuple((-d / v).max(initial=0.0) for d, v in ((ds, z[1]), (dw, y[1]))))
+            return dp, dt, *_ends(falls)
 
-        pairs = float(self.shares.sum()) * z.shape[1]
+        def left(move: Any, dp: Floats, dt: Floats, errors: Any) -> list[Floats]:
+            dx, (_, ds), (dy, dw) = move
+            lack, missing, off = errors
+            missing, off = missing - self._by_class(dx), off + dt.sum() - self._lost(dx) - ds
+            return [self._lack(dy, dp, dw, lack), missing, off]
+
+        pairs = float(self.shares.sum()) * z[0].shape[1] + len(self.rows)
         mean = self._ahead() / pairs
-        np.multiply(-z, y, out=aim)
-        dp, primal, dual = direction(move, aim, lack, missing)
+        for part, slack, multiplier in zip(aim, z, y, strict=True):
+            np.multiply(-slack, multiplier, out=part)
+        *_, primal, dual = direction(move, aim, *errors, unspent)
         ahead = self._ahead(move, min(1.0, primal), min(1.0, dual)) / pairs
         centre = mean * min(max((ahead / mean) ** 3, 1e-6), 0.1)
         # Mehrotra corrects products that grow as well, which costs a third more steps.
-        self._each(_aimed, z, y, move[1], move[2], centre, mean, aim)
-        dp, primal, dual = direction(move, aim, lack, missing)
+        self._pairs(_aimed, z, y, move[1], move[2], centre, mean, aim)
+        dp, dt, primal, dual = direction(move, aim, *errors, unspent)
         for _ in range(CORRECTORS):
             a, b = (min(1.0, 1.5 * end + 0.1) for end in (primal, dual))
-            self._each(_centred, z, y, move[1], move[2], a, b, centre, aim, other)
-            found, further, higher = direction(trial, other, lack, missing)
+            self._pairs(_centred, z, y, move[1], move[2], a, b, centre, aim, other)
+            *found, further, higher = direction(trial, other, *errors, unspent)
             gained = min(1.0, further) + min(1.0, higher) - min(1.0, primal) - min(1.0, dual)
             if gained < 0.01:
                 break
-            dp, primal, dual = found, further, higher
+            (dp, dt), primal, dual = found, further, higher
             aim, other, move, trial = other, aim, trial, move
-        rest, short = self._lack(move[2], dp, lack), missing - self._by_class(move[0])
+        rest, weights = left(move, dp, dt, errors), (1.0, self.blind**2, 1.0)
         for _ in range(REFINEMENTS):
             # What the sum of all prices is lowered by, and what is added to the loss.
-            error = np.abs(rest).max(axis=0).sum() + self.blind * np.abs(short).max()
-            if error <= 0.01 * mean * pairs:
+            error = np.abs(rest[0]).max(axis=0).sum() + self.blind * np.abs(rest[1]).max()
+            if error + np.abs(rest[2]).max(initial=0.0) <= 0.01 * mean * pairs:
                 break
-            other.fill(0.0)
-            found = direction(trial, other, rest, short)[0]
-            less, more = rest - self._lack(trial[2], found, rest), self._by_class(trial[0])
+            for part in other:
+                part.fill(0.0)
+            found = direction(trial, other, *rest, 0 * unspent)[:2]
+            less = [a - b for a, b in zip(rest, left(trial, *found, rest), strict=True)]
             # So much of the correction as leaves the least: in the last steps it may be astray.
-            part = (less * rest).sum() + self.blind**2 * more @ short
-            part /= (less * less).sum() + self.blind**2 * more @ more
-            dp += part * found
-            np.add(move[0], part * trial[0], out=move[0])
-            primal, dual = _ends(self._each(_added, z, y, *move[1:], *trial[1:], part))
-            rest -= part * less
-            short -= part * more
+            along, whole = (
+                sum(w * np.vdot(a, b) for w, a, b in zip(weights, less, others, strict=True))
+                for others in (rest, less)
+            )
+            share = float(along / whole)
+            dp, dt = dp + share * found[0], dt + share * found[1]
+            np.add(move[0], share * trial[0], out=move[0])
+            primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:], share))
+            rest = [a - share * b for a, b in zip(rest, less, strict=True)]
         dx, dz, dy = move
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
         self.x += a * dx
         self.prices += b * dp
-        self._each(_stepped, z, y, dz, dy, a, b)
+        self._pairs(_stepped, z, y, dz, dy, a, b)
+        if len(self.rows):
+            self.costs = self.losses * self._by_node(self._on_rows(y[1]))
 
 
 def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
@@ -291,8 +378,10 @@ def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _factor(net, shares, x, y, z, band):
+def _factor(net, shares, x, y, z, losses, band):
     """Factor each H_k = L D L'; return the sum of their inverses, times the shares.
+
+    Where losses are given, with them from the right and from both sides as well.
 
     ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of the sum the upper half is set. As
     H_k has no positive entries beside its diagonal, neither has L, and nothing cancels in the
@@ -302,7 +391,7 @@ def _factor(net, shares, x, y, z, band):
     """
     first, end, _, _, fall = net
     count, n, width = band.shape
-    whole = np.zeros((n, n))
+    whole = np.zeros((3 if losses.size else 1, n, n))
     inverse = np.zeros((n, n))
     left, noise = np.empty(n), np.empty(n)
     for k in range(count):
@@ -351,7 +440,11 @@ def _factor(net, shares, x, y, z, band):
                 inverse[j, i] = row[j]
         for i in range(n):
             for j in range(i, n):
-                whole[i, j] += shares[k] * inverse[i, j]
+                whole[0, i, j] += shares[k] * inverse[i, j]
+            for j in range(losses.shape[1]):
+                lost = shares[k] * inverse[i, j] * losses[k, j]
+                whole[1, i, j] += lost
+                whole[2, i, j] += losses[k, i] * lost
     return whole
 
 
@@ -399,11 +492,11 @@ def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
 
 
 @njit(cache=True, nogil=True)
-def _carried(net, shares, y, spread):
-    """Compute G' y for each guess."""
+def _carried(net, shares, y, losses, prior, spread):
+    """Compute G' y less the losses under a prior for each guess."""
     first, end, _, _, fall = net
-    spread[:] = 0.0
     for k in range(len(y)):
+        spread[k] = -losses[k] * prior
         for i in range(len(first) - 1):
             for e in range(first[i], first[i + 1]):
                 spread[k, end[e]] += y[k, e]
@@ -426,13 +519,13 @@ def _sides(net, shares, aim, z, lack, band, side):
 
 
 @njit(cache=True, nogil=True)
-def _moved(net, shares, aim, y, z, band, price, dx, dz, dy):
-    """Finish the direction by that of the prices; return by how much slack and y fall at most."""
+def _moved(net, shares, aim, y, z, band, losses, price, prior, dx, dz, dy):
+    """Finish the direction by prices and prior; return by how much slack and y fall at most."""
     first, end, _, _, fall = net
     lower, less = 0.0, 0.0
     more = np.empty(len(price))
     for k in range(len(aim)):
-        more[:] = price
+        more[:] = price - losses[k] * prior
         _solved(band[k], more)
         d = dx[k]
         d += more

@@ -458,6 +458,11 @@ class LimitedLoss:
             choices[:, int(self.attack.sum(axis=1).argmax())] = 1.0
         return np.append(0.0, choices.ravel())
 
+    @property
+    def loss_rows(self) -> None:
+        """Nothing: the attacker's multipliers are no prior."""
+        return
+
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs of the certificate, less the constant."""
         weight, taken = float(multipliers[0]), self._choices(multipliers) @ self.attack

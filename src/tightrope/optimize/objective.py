@@ -86,6 +86,14 @@ class Objective(Protocol):
         """Multipliers that are valid, if not good."""
         ...
 
+    @property
+    def loss_rows(self) -> tuple[Floats, Ints] | None:
+        """Losses, and the answers at which their multipliers are a prior that is sought.
+
+        Nothing where side rows are not of this kind.
+        """
+        ...
+
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs that multipliers amount to."""
         ...
@@ -117,6 +125,11 @@ class ExpectedLoss:
     def first(self) -> Floats:
         """No multipliers."""
         return np.zeros(0)
+
+    @property
+    def loss_rows(self) -> tuple[Floats, Ints]:
+        """The costs are given, and no prior is sought."""
+        return self.problem.costs, np.zeros(0, np.int64)
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem."""
@@ -174,6 +187,11 @@ class MinimaxLoss:
     def first(self) -> Floats:
         """A uniform prior on the support."""
         return even_on(self.support, self.problem.size)
+
+    @property
+    def loss_rows(self) -> tuple[Floats, Ints]:
+        """The prior is sought on the support."""
+        return self.losses, self.support
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem of the Bayesian consumer with this prior."""

@@ -156,18 +156,12 @@ def explain_routes(
     """
     graph = graph_of(query)
     task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph, query))
-    plans: list[tuple[str, Plan | str]]
-    if graph.size > LIMITS.row:
-        others = f"{graph.size} answers are more than {LIMITS.row}"
-        plans = [
-            (name, route(task) if name in BY_RULE else others) for name, route in ROUTES.items()
-        ]
-    else:
-        plans = [(name, route(task)) for name, route in ROUTES.items()]
-    return [
-        (name, True, plan.reason) if isinstance(plan, Plan) else (name, False, plan)
-        for name, plan in plans
-    ]
+    too_long = f"{graph.size} answers are more than {LIMITS.row}"
+    told = []
+    for name, route in ROUTES.items():
+        plan = too_long if graph.size > LIMITS.row and name not in BY_RULE else route(task)
+        told.append((name, False, plan) if isinstance(plan, str) else (name, True, plan.reason))
+    return told
 
 
 def _routed(task: Task, name: str | None) -> Design:

@@ -439,13 +439,7 @@ class _Parts:
         return len(self.values)
 
     def __getitem__(self, which: Any) -> _Parts:
-        return _Parts(
-            self.taken[which],
-            self.weights[which],
-            self.values[which],
-            self.heights[which],
-            self.places[which],
-        )
+        return _Parts(*(each[which] for each in vars(self).values()))
 
     def and_more(self, more: _Parts) -> _Parts:
         """Return these parts and others."""

@@ -5,6 +5,7 @@ Each route takes a task and returns a plan, or the reason why it does not fit.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from tightrope.errors import TooLarge
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
-from tightrope.optimize.engine import EngineResult, run_engine
+from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_whole
 from tightrope.optimize.objective import Objective
@@ -74,8 +75,8 @@ def orbits_route(task: Task) -> Plan | str:
     reason = f"{group.order} symmetries keep prior and loss: one guess for each orbit"
 
     def solve() -> Design:
-        found = _searched(task, replace(task.objective, problem=task.on_orbits))
-        return _from_engine(task, "orbits", reason, found, expanded(found.columns, group))
+        objective = replace(task.objective, problem=task.on_orbits)
+        return _searched(task, "orbits", reason, objective, lambda found: expanded(found, group))
 
     return Plan(reason, solve)
 
@@ -93,8 +94,7 @@ def rays_route(task: Task) -> Plan | str:
     reason = "no closed form fits: faces of rays for each guess, enlarged by pricing"
 
     def solve() -> Design:
-        found = _searched(task, task.objective)
-        return _from_engine(task, "rays", reason, found, found.columns)
+        return _searched(task, "rays", reason, task.objective)
 
     return Plan(reason, solve)
 
@@ -131,11 +131,28 @@ def too_many(task: Task) -> str:
     return f"{n} answers are more than {most}" if n > most else ""
 
 
-def _searched(task: Task, objective: Objective) -> EngineResult:
-    """Run the engine: the one place that does."""
+def _searched(
+    task: Task,
+    route: str,
+    reason: str,
+    objective: Objective,
+    expand: Callable[[dict[int, Floats]], dict[int, Floats]] = lambda columns: columns,
+) -> Design:
+    """Make a design of what the engine finds, and keep how it came to it."""
     start = _started(task, objective.problem)
-    return run_engine(
+    found = run_engine(
         objective, gap=task.gap, progress=task.watch, start=start, settings=task.settings
+    )
+    return finished(
+        task,
+        route,
+        reason,
+        expand(found.columns),
+        found.multipliers,
+        found.prices,
+        stopped=found.stopped,
+        rounds=found.rounds,
+        faces=found.faces,
     )
 
 
@@ -144,23 +161,6 @@ def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
     if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
         return None
     return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
-
-
-def _from_engine(
-    task: Task, route: str, reason: str, found: EngineResult, columns: dict[int, Floats]
-) -> Design:
-    """Make a design of what the engine found, and keep how it came to it."""
-    return finished(
-        task,
-        route,
-        reason,
-        columns,
-        found.multipliers,
-        found.prices,
-        stopped=found.stopped,
-        rounds=found.rounds,
-        faces=found.faces,
-    )
 
 
 def finished(

@@ -11,6 +11,7 @@ from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.interior import interior_points
+from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.settings import SolverSettings
@@ -33,7 +34,7 @@ def _problem(graph: AnswerGraph, epsilon: str = "0.3") -> Problem:
 def test_it_comes_to_the_optimum_with_private_columns(name: str) -> None:
     problem = _problem(GRAPHS[name])
     best = run_engine(problem)
-    found = next(one for one in interior_points(problem, problem.guesses) if one.gap < 1e-7)
+    found = next(one for one in interior_points(ExpectedLoss(problem)) if one.gap < 1e-7)
     columns = found.columns.T
     i, j = problem.edges.T
     fall = problem.alpha ** problem.lengths.astype(float)[:, None]
@@ -44,13 +45,39 @@ def test_it_comes_to_the_optimum_with_private_columns(name: str) -> None:
     assert found.prices.sum() == pytest.approx(best.bound, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_worst_loss_comes_with_its_prior(name: str) -> None:
+    graph = GRAPHS[name]
+    support = np.arange(2 * graph.size // 3)
+    consumer = Consumer(support=support, loss=Consumer.of(graph, loss="distance").loss)
+    aim = MinimaxLoss.of(graph, Epsilon.of("0.3"), consumer)
+    best = run_engine(aim)
+    found = next(one for one in interior_points(aim) if one.gap < 1e-8)
+    lost = (found.columns.T * aim.losses[:, aim.guesses]).sum(axis=1)
+    assert lost[support].max() == pytest.approx(best.value, rel=1e-6)
+    assert found.multipliers.sum() == pytest.approx(1)
+    assert not np.delete(found.multipliers, support).any()
+    problem = aim.weighed(found.multipliers)
+    proved = price(problem, Pricer(problem), found.prices, problem.guesses)
+    assert proved.bound == pytest.approx(best.value, rel=1e-6)
+
+
+def test_wide_sums_are_designed_for_the_worst_of_many_answers() -> None:
+    graph = query("sum(17,10)").graph
+    consumer = Consumer.of(graph, support=range(20, 130), loss="absolute")
+    steps: list[str] = []
+    found = design(graph, "0.5", consumer, progress=lambda now: steps.append(now.step))
+    assert found.certified
+    assert any("interior-point" in step for step in steps)
+
+
 def test_it_keeps_its_digits_where_normal_equations_lose_them() -> None:
     # Rigid staircases make the matrices of the guesses huge beside what matters in them.
     problem = _problem(PathPower(61, 6), "0.2")
     pricer = Pricer(problem)
     best = max(
         price(problem, pricer, found.prices, problem.guesses).bound / found.value
-        for found in interior_points(problem, problem.guesses)
+        for found in interior_points(ExpectedLoss(problem))
         if found.gap < 1e-8
     )
     assert best > 1 - 1e-10
@@ -60,7 +87,7 @@ def test_it_keeps_its_digits_where_the_optimum_is_degenerate() -> None:
     # The system for the prices tends to a singular one.
     prior = np.random.default_rng(3).dirichlet(np.ones(81))
     problem = Problem(PathPower(81, 4), Epsilon.of(1), prior[:, None] * (1 - np.eye(81)))
-    assert min(found.gap for found in interior_points(problem, problem.guesses)) < 1e-12
+    assert min(found.gap for found in interior_points(ExpectedLoss(problem))) < 1e-12
 
 
 @pytest.mark.parametrize("name", GRAPHS)
