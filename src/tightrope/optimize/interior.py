@@ -336,11 +336,11 @@ class _Path:
         for _ in range(CORRECTORS):
             a, b = (min(1.0, 1.5 * end + 0.1) for end in (primal, dual))
             self._pairs(_centred, z, y, move[1], move[2], a, b, centre, aim, other)
-            *found, further, higher = direction(trial, other, *errors, unspent)
+            price, level, further, higher = direction(trial, other, *errors, unspent)
             gained = min(1.0, further) + min(1.0, higher) - min(1.0, primal) - min(1.0, dual)
             if gained < 0.01:
                 break
-            (dp, dt), primal, dual = found, further, higher
+            dp, dt, primal, dual = price, level, further, higher
             aim, other, move, trial = other, aim, trial, move
         rest, weights = left(move, dp, dt, errors), (1.0, self.blind**2, 1.0)
         for _ in range(REFINEMENTS):
@@ -350,15 +350,15 @@ class _Path:
                 break
             for part in other:
                 part.fill(0.0)
-            found = direction(trial, other, *rest, 0 * unspent)[:2]
-            less = [a - b for a, b in zip(rest, left(trial, *found, rest), strict=True)]
+            price, level, *_ = direction(trial, other, *rest, 0 * unspent)
+            less = [a - b for a, b in zip(rest, left(trial, price, level, rest), strict=True)]
             # So much of the correction as leaves the least: in the last steps it may be astray.
             along, whole = (
                 sum(w * np.vdot(a, b) for w, a, b in zip(weights, less, others, strict=True))
                 for others in (rest, less)
             )
             share = float(along / whole)
-            dp, dt = dp + share * found[0], dt + share * found[1]
+            dp, dt = dp + share * price, dt + share * level
             np.add(move[0], share * trial[0], out=move[0])
             primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:], share))
             rest = [a - share * b for a, b in zip(rest, less, strict=True)]
