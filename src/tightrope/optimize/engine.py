@@ -154,19 +154,18 @@ class _Search:
             if self._interior():
                 return True
             solved = self._solved()
-        far = self.left > self.tuned.smoothing_gap or self.idle
-        aimed, found, proof = self._separate(solved, self.tuned.halvings if far else 0)
-        better = proof.bound > self.best.bound or solved.value < self.value
-        self.idle = 0 if better else self.idle + 1
+        bound, value = self.best.bound, self.value
+        here, found = self._priced(solved)
         self.master, self.value = solved, min(self.value, solved.value)
-        self.best = proof
+        better = self.best.bound > bound or self.value < value
+        self.idle = 0 if better else self.idle + 1
         self.left = relative_gap(self.value, self.best.bound)
         self._count(solved.seconds + self.pricer.seconds)
         self.stopped = self._told(self.value, solved.variables, "searching")
         alone = self.seconds == np.inf
         if self.stopped or self.closed or (self.idle >= self.tuned.patience and alone):
             return True
-        grown = self._grown(aimed, found)
+        grown = self._grown(here, found)
         if all(grown[k] is self.faces.get(k) for k in grown):
             self.idle += 1  # nothing is cheap
         else:
@@ -179,31 +178,17 @@ class _Search:
             self.problem, self.faces, self.master, self.objective, self.watch, **options
         )
 
-    def _separate(self, solved: MasterSolution, halvings: int) -> tuple[_Proof, Priced, _Proof]:
-        """Price at a stabilised dual point, between the master's prices and the best proved ones.
+    def _priced(self, solved: MasterSolution) -> tuple[_Proof, Priced]:
+        """Price at the duals of the master program; what is found, and the best proof, are kept."""
+        multipliers = solved.multipliers
+        here = _Proof(self.objective.weighed(multipliers), multipliers, np.asarray(solved.prices))
+        found, proof = here.priced(self.pricer, self.guesses)
+        self.best = max(self.best, proof, key=lambda one: one.bound)
+        return here, found
 
-        Dual stabilisation by smoothing [Wentges, 1997]: the master's prices are a corner and mostly
-        far off; rays that are cheap half way to feasible prices cut off the corner too, and they
-        are better ones. Where none is cheap, the half way is feasible and becomes the new centre.
-        The point comes with what pricing finds there, and the best proof.
-        """
-        here = solved.multipliers
-        corner = _Proof(self.objective.weighed(here), here, np.asarray(solved.prices))
-        best = centre = self.best
-        for _ in range(halvings):
-            middle = (corner.multipliers + centre.multipliers) / 2
-            prices = (corner.prices + centre.prices) / 2
-            aimed = _Proof(self.objective.weighed(middle), middle, prices)
-            found, centre = aimed.priced(self.pricer, self.guesses)
-            best = max(best, centre, key=lambda one: one.bound)
-            if found.rays.negative.any():
-                return aimed, found, best
-        found, last = corner.priced(self.pricer, self.guesses)
-        return corner, found, max(best, last, key=lambda one: one.bound)
-
-    def _grown(self, aimed: _Proof, found: Priced) -> dict[int, Face]:
+    def _grown(self, here: _Proof, found: Priced) -> dict[int, Face]:
         """Join the rays with a negative value to the faces of their guesses."""
-        problem, prices, rays, grown = aimed.problem, aimed.prices, found.rays, dict(self.faces)
+        problem, prices, rays, grown = here.problem, here.prices, found.rays, dict(self.faces)
         # Pricing cuts off what prices are above the steepest rays, so it does not find these.
         above = np.flatnonzero(prices > highest(problem, prices))
         cheap = [(int(problem.steepest_guesses[i]), problem.distances[i]) for i in above.tolist()]
@@ -258,7 +243,7 @@ class _Search:
             self.faces = self.master.faces
             try:
                 self.master = self._solved(refine=True)
-                self.best = self._separate(self.master, 0)[2]
+                self._priced(self.master)
             except KeyboardInterrupt:
                 self.stopped = True
         if len(self.guesses) < len(self.problem.guesses):

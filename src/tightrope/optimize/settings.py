@@ -69,11 +69,6 @@ class SolverSettings:
     # -- column generation ------------------------------------------------------------------
     #: Most steps of Dinkelbach's method for the first prices.
     dinkelbach_steps: int = 12
-    #: While the gap is larger than this, rays are priced at a stabilised dual point: between the
-    #: master's prices and the best proved ones, the way halved at most so often. Without it two of
-    #: 200 random questions take over 30 s, and all of them a quarter longer.
-    smoothing_gap: float = 1e-4
-    halvings: int = 4
     #: When masters and pricing have taken this part of the time that the interior-point method
     #: would, the latter takes over: faces have grown too wide. sum(116,2) with a random prior and
     #: binary loss at ε = 0.455 takes 2 s of processor time so, and over 50 s where the faces of
