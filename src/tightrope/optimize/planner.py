@@ -215,8 +215,11 @@ def _routed(task: Task, name: str | None) -> Design:
 def _names(task: Task) -> list[str]:
     """Return the routes in the order in which they are tried for a question of this size."""
     size, settings, consumer = task.graph.size, task.settings, task.consumer
+    if size > LIMITS.row:
+        return [*BY_RULE]
     if size > settings.listed_answers:
-        return [*BY_RULE, *(() if size > LIMITS.row else ROUTES)]
+        # Geometric noise is exact on a path; noise without ends is for the worst answer only.
+        return ["window", "stretched", "geometric", "unbounded", *ROUTES]
     worst = consumer.risk_averse and consumer.all_answers and task.graph.unbounded is not None
     if worst and size > settings.window_answers:
         return [name for name in ROUTES if name not in SEARCHES]

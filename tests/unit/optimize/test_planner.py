@@ -361,3 +361,13 @@ def test_losses_that_cancel_to_nothing_are_certified_by_their_size() -> None:
     assert found.expected_loss == pytest.approx(0, abs=1e-12)
     assert found.certified
     assert found.gap < 1e-9
+
+
+def test_a_long_path_with_a_prior_without_a_shape_is_solved_exactly() -> None:
+    graph = query("count(60000)").graph
+    prior = np.random.default_rng(3).dirichlet(np.ones(graph.size))
+    found = design(graph, "ln(2)", Consumer.of(graph, prior=prior, loss="absolute"))
+    assert (found.route, found.certified) == ("geometric", True)
+    even = design(graph, "ln(2)", Consumer.of(graph, prior="uniform", loss="absolute"))
+    assert even.route == "stretched"
+    assert even.gap < 1e-6
