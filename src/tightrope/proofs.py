@@ -231,9 +231,9 @@ def _prices(
     many = guesses * graph.edge_count > settings.proof_multipliers
     if guesses * graph.edge_count > settings.proof_arcs and graph.power is not None:
         costs, every = Problem.of(graph, proof.epsilon, consumer).costs, np.arange(guesses)
-        lost = proof.bound - proved_prices(costs, proof.prices, graph.power, alpha).sum()
         # Columns for a prior without a shape are no staircases, which then prove less.
-        if many or lost <= rounding * abs(proof.bound):
+        least = proof.bound - rounding * abs(proof.bound)
+        if many or proved_prices(costs, proof.prices, graph.power, alpha).sum() >= least:
             cores, _ = tightest_cores(costs.T, proof.prices, graph.power, alpha, every)
             return Proof("stairs", proof.prices, places=cores)
     if many:
