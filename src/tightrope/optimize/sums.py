@@ -262,7 +262,7 @@ def stretched_route(task: Task) -> Plan | str:
         lost = np.cumsum(heights)[places] - places * heights[places] + 6 * np.exp(-0.8 * t)
         lost += 1 - heights.sum()  # a prior that rises and falls often has little in intervals
         if lost.min() > 0.25:
-            return "the prior is too narrow beside the noise"
+            return "the prior is too narrow beside the noise, or rises and falls too often"
         wanted = np.ceil(shares * t[np.argmin(lost)])
     deep, spare, layers = (int(x) for x in wanted)
     if layers * step < 5:
