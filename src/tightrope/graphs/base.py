@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TightropeError, TooLarge
 from tightrope.texts import html_table
@@ -92,6 +92,32 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """
     array.flags.writeable = False
     return array
+
+
+def float_array(values: ArrayLike, must: str) -> NDArray[np.float64]:
+    """Return a copy of numbers as floats, or refuse them with what they must be.
+
+    >>> float_array([[1, 2], [3]], "a loss must be a matrix")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a loss must be a matrix
+    """
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(must) from None
+
+
+def check_each(good: NDArray[np.bool_], values: NDArray[Any], must: str, place: str) -> None:
+    """Refuse the first of some values that is not good, with the value and its place.
+
+    >>> check_each(np.array([True, False]), np.array([2, -1]), "lengths must be positive", "at {}")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: lengths must be positive, got -1 at 1
+    """
+    for at in np.argwhere(~good)[:1].tolist():
+        raise InputError(f"{must}, got {values[tuple(at)]} {place.format(*at)}")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -40,20 +40,24 @@ if TYPE_CHECKING:
 
 #: An end of an interval of α.
 End = exact.Root | Fraction
+Places = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cells:
-    r"""An equitable partition and its counts.
+    r"""An equitable partition, and the sums of Φ over its cells.
 
     Parameters
     ----------
     label
         The cell of every answer.
-    counts
-        ``counts[k, A, B]``: answers of cell B at the k-th distance from an answer of cell A.
+    first
+        An answer of every cell.
     lengths
         The different distances, increasing.
+    codes
+        Rule from some answers (rows) and others (columns) to the places of their distances in
+        ``lengths``.
 
     Examples
     --------
@@ -71,32 +75,69 @@ class Cells:
     #: Largest number of cells, and bits of α, for exact answers at one ε.
     rational_cells: ClassVar[int] = 40
     rational_bits: ClassVar[int] = 64
+    #: Most cells that are eliminated, and most entries of Φ, a row for each cell, added up for it.
+    eliminated_cells: ClassVar[int] = 2_500
+    eliminated_entries: ClassVar[int] = 400_000_000
 
-    label: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    label: Places
+    first: Places
     lengths: NDArray[np.float64]
+    codes: Callable[[Places, Places], NDArray[Any]]
 
     @property
     def size(self) -> int:
         """The number of cells."""
-        return int(self.counts.shape[1])
+        return len(self.first)
 
-    def quotient(self, alpha: float) -> NDArray[np.float64]:
-        r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        powers = alpha**self.lengths
-        flat: NDArray[np.float64] = np.einsum("k,kx->x", powers, self._flat)
-        return flat.reshape(self.size, self.size)
+    @property
+    def are_few(self) -> bool:
+        """Whether the sums of Φ are made and eliminated."""
+        entries = self.size * len(self.label)
+        return self.size <= self.eliminated_cells and entries <= self.eliminated_entries
+
+    def holds(self, b: NDArray[np.float64]) -> bool:
+        """Whether a vector is the same on every cell."""
+        return bool((b == b[self.first][self.label]).all())
 
     @functools.cached_property
-    def _flat(self) -> NDArray[np.float64]:
-        return self.counts.reshape(len(self.lengths), -1).astype(np.float64)
+    def _ordered(self) -> tuple[Places, Places]:
+        """All answers, cell by cell, and where each cell starts."""
+        order = np.argsort(self.label, kind="stable")
+        return order, np.searchsorted(self.label[order], np.arange(self.size))
 
-    def solve(self, alpha: float) -> NDArray[np.float64]:
-        r"""Return the solution of :math:`Q\zeta = 1`, one entry for each cell."""
+    @functools.cached_property
+    def _kept(self) -> NDArray[Any] | None:
+        """All distances at once, where there are few enough: they are the same at every α."""
+        fits = self.size * len(self.label) <= 20_000_000
+        return self.codes(self.first, self._ordered[0]) if fits else None
+
+    def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
+        r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
+        (order, starts), powers = self._ordered, alpha**self.lengths
+        out, step = np.empty((self.size, self.size)), max(1, block // len(order))
+        for at in range(0, self.size, step):
+            some = slice(at, at + step)
+            far = self.codes(self.first[some], order) if self._kept is None else self._kept[some]
+            out[some] = np.add.reduceat(powers[far], starts, axis=1)
+        return out
+
+    @functools.cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """``counts[k, A, B]``: answers of cell B at the k-th distance from an answer of cell A."""
+        order, starts = self._ordered
+        far = self.codes(self.first, order)[None] == np.arange(len(self.lengths))[:, None, None]
+        return np.add.reduceat(far, starts, axis=2, dtype=np.int64)
+
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        r"""Return x with :math:`\Phi x = b` for a vector that is the same on every cell.
+
+        ``None`` when the sums are singular.
+        """
         try:
-            return np.asarray(np.linalg.solve(self.quotient(alpha), np.ones(self.size)))
+            found = np.linalg.solve(self.quotient(alpha), b[self.first])
         except np.linalg.LinAlgError:
-            return np.full(self.size, -np.inf)
+            return None
+        return np.asarray(found[self.label])
 
     @property
     def fit_exactly(self) -> bool:
@@ -118,8 +159,8 @@ def single_cells(graph: AnswerGraph) -> Cells:
     [[1.0, 0.5], [0.5, 1.0]]
     """
     lengths, code = distances_by_code(graph.distance_matrix())
-    layers = np.stack([(code == k).astype(np.int64) for k in range(len(lengths))])
-    return Cells(np.arange(graph.size), layers, lengths)
+    every = np.arange(graph.size)
+    return Cells(every, every, lengths, lambda some, others: code[np.ix_(some, others)])
 
 
 @functools.lru_cache(maxsize=64)
@@ -134,10 +175,10 @@ def cells_of(graph: AnswerGraph) -> Cells:
     """
     graph._check_matrix("the cells")
     lengths, code = distances_by_code(graph.distance_matrix())
-    label = np.zeros(graph.size, np.int64)
-    count = 1
+    label, count = np.zeros(graph.size, np.int64), 0
     random = np.random.default_rng(0)
-    while True:
+    while label.max() >= count:
+        count = int(label.max()) + 1
         # Sums of random words tell different views apart; equal ones are checked below.
         words = random.integers(1, 2**63, size=(len(lengths), count), dtype=np.uint64)
         view = np.zeros(graph.size, np.uint64)
@@ -145,23 +186,18 @@ def cells_of(graph: AnswerGraph) -> Cells:
             view += words[code[:, j], label[j]]
         _, label = np.unique(np.stack([label.astype(np.uint64), view]), axis=1, return_inverse=True)
         label = np.asarray(label).reshape(-1).astype(np.int64)
-        if int(label.max()) + 1 == count:
-            break
-        count = int(label.max()) + 1
     first = np.unique(label, return_index=True)[1]
     # Cells are numbered by their first answer.
-    order = np.argsort(np.argsort(first))
-    label, first = order[label], np.sort(first)
-    width = count * len(lengths)
-    seen = np.stack(
-        [np.bincount(code[i].astype(np.int64) * count + label, minlength=width) for i in first]
-    )
-    for i in range(graph.size):
-        here = np.bincount(code[i].astype(np.int64) * count + label, minlength=width)
-        if not np.array_equal(here, seen[label[i]]):
-            raise AssertionError("two different views had the same sum of random words")
-    counts = np.moveaxis(seen.reshape(count, len(lengths), count), 1, 0)
-    return Cells(frozen(label), counts, lengths)
+    label, first = np.argsort(np.argsort(first))[label], np.sort(first)
+
+    def seen(i: int) -> NDArray[np.int64]:
+        places = code[i].astype(np.int64) * count + label
+        return np.bincount(places, minlength=count * len(lengths))
+
+    views = [seen(i) for i in first]
+    if not all(np.array_equal(seen(i), views[cell]) for i, cell in enumerate(label)):
+        raise AssertionError("two different views had the same sum of random words")
+    return Cells(frozen(label), first, lengths, lambda some, others: code[np.ix_(some, others)])
 
 
 def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:

@@ -86,11 +86,11 @@ class Existence:
         return any(a <= epsilon and (b is None or epsilon <= b) for a, b in self.intervals)
 
     def nearest(self, epsilon: float) -> float:
-        """Return the nearest ε that works."""
+        """Return the nearest ε that works (infinite where none was found)."""
         if self.contains(epsilon):
             return epsilon
         ends = [end for pair in self.intervals for end in pair if end is not None and end > 0]
-        return min(ends, key=lambda end: abs(end - epsilon))
+        return min(ends, key=lambda end: abs(end - epsilon), default=math.inf)
 
 
 def exists(
@@ -227,8 +227,13 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
     graph._check_row("a vector over the answers")
     structure = structure_of(graph)
     if graph.size <= Cells.most_answers and structure.cells_are_quicker:
-        cells = cells_of(graph)
-        return lambda epsilon: float(cells.solve(math.exp(-epsilon)).min())
+        cells, ones = cells_of(graph), np.ones(graph.size)
+
+        def on_cells(epsilon: float) -> float:
+            found = cells.solve(math.exp(-epsilon), ones)
+            return -math.inf if found is None else float(found.min())
+
+        return on_cells
     return lambda epsilon: structure.least(math.exp(-epsilon), enough)
 
 

@@ -1,13 +1,13 @@
-r"""Φ on integer points whose distance depends on their difference only: bundles of counts.
+r"""Φ on integer points whose distance depends on their difference only: sums, bundles of counts.
 
 :math:`\Phi x` is a convolution with :math:`\alpha^{d(\Delta)}`, done by Fourier transforms in a
 box of twice the side. Systems are solved by conjugate gradients with a circulant
-preconditioner; where Φ may be indefinite, by elimination on classes of answers that see the same,
+preconditioner; where Φ may be indefinite, by elimination on cells of answers that see the same,
 or by MINRES.
 
 Every coordinate may be read from either end, and equal coordinates may change places: up to
 :math:`2^k k!` answers see the same. Averaging over them commutes with Φ, so :math:`\Phi x = b`
-with b alike on all of them has one equation for each class.
+with b alike on all of them has one equation for each cell.
 
 The Fourier series :math:`f(\theta) = \sum_\Delta \alpha^{d(\Delta)} e^{i\Delta\theta}` of the
 whole lattice (its *symbol*) bounds every finite part: the Rayleigh quotients of Φ are averages
@@ -23,6 +23,20 @@ So Φx is one recurrence each way along either kind of diagonal and one five-poi
 proportion to the answers, and no sum of numbers of different sign. And the combination
 :math:`(1-\alpha U)(1-\alpha U^{-1})(1-\alpha V)(1-\alpha V^{-1})` of rows of Φ is a five-point
 stencil; near an edge the two factors that stay inside, in a corner the one, leave short rows too.
+
+For a path power of width :math:`w` the combination
+:math:`(1+\alpha^2)\Phi_i - \alpha\Phi_{i-w} - \alpha\Phi_{i+w}` of rows vanishes outside
+:math:`|i-j| < w`, and one-sided differences do the same at the ends. So :math:`\Phi x = b` is a
+banded system, solved in :math:`O(n w^2)`.
+
+Away from the ends the combined rows of :math:`\Phi z = 1` are one rule,
+
+.. math:: z_i + \alpha \sum_{|k| < w} z_{i+k} = 1 - \alpha,
+
+so z is a constant plus :math:`w-1` pairs of modes :math:`r^i + r^{n-1-i}`, where
+:math:`1 + \alpha \sum_{|k|<w} r^k = 0`. With :math:`x = (r + 1/r)/2` that is a sum of Chebyshev
+polynomials of degree :math:`w-1`. The w rows at one end give the weights of the modes and the
+entry :math:`z_0`, which the rule does not reach: w equations, however many answers there are.
 """
 
 from __future__ import annotations
@@ -31,16 +45,19 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
+from scipy.linalg import solve_banded
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg, minres, splu
 
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
+from tightrope.phi.cells import Cells, Places
 from tightrope.phi.structure import Alpha, DenseStructure, Structure
 
 #: From the array of differences along each axis (broadcast) to distances.
@@ -50,100 +67,7 @@ MARGIN = 3
 STEPS = np.array(list(itertools.product(range(-MARGIN, MARGIN + 1), repeat=2)))
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 Pattern = tuple[Places, Places, Places]
-
-
-class Classes:
-    """The classes of answers of a box that see the same, and the sums of Φ over them.
-
-    Parameters
-    ----------
-    shape
-        The sides of the box.
-    alike
-        For every axis a number; axes with the same one and the same side may change places.
-    rule
-        Distance from the differences along each axis.
-
-    Attributes
-    ----------
-    label
-        The class of every point.
-    first
-        The first point of every class.
-
-    Examples
-    --------
-    >>> Classes((3, 3), (1, 1), lambda apart: np.maximum(*apart)).label.reshape(3, 3).tolist()
-    [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
-    """
-
-    #: Most classes that are eliminated.
-    most_classes = 2_500
-    #: Most entries of Φ, one row for each class, that are added up.
-    most_entries = 400_000_000
-
-    def __init__(self, shape: Sequence[int], alike: Sequence[int], rule: Rule) -> None:
-        self._shape, self._rule = shape, rule
-        points = np.indices(shape).reshape(len(shape), -1)
-        near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
-        kinds = list(zip(shape, alike, strict=True))
-        for kind in set(kinds):
-            axes = [k for k, mine in enumerate(kinds) if mine == kind]
-            near[axes] = np.sort(near[axes], axis=0)
-        keys = np.ravel_multi_index(tuple(near), tuple(shape))
-        _, self.first, self.label = np.unique(keys, return_index=True, return_inverse=True)
-        self.size = len(self.first)
-
-    @property
-    def are_few(self) -> bool:
-        """Whether the sums of Φ are made and eliminated."""
-        entries = self.size * len(self.label)
-        return self.size <= self.most_classes and entries <= self.most_entries
-
-    def holds(self, b: NDArray[np.float64]) -> bool:
-        """Whether a vector is the same on every class."""
-        return bool((b == b[self.first][self.label]).all())
-
-    def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
-        r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        out, step = np.empty((self.size, self.size)), max(1, block // len(self.label))
-        for at in range(0, self.size, step):
-            far = self._distances(at, at + step) if self._kept is None else self._kept[at:][:step]
-            powers = alpha ** np.arange(int(far.max()) + 1)
-            out[at : at + step] = np.add.reduceat(powers[far], self._ordered[1], axis=1)
-        return out
-
-    def _distances(self, start: int, stop: int) -> NDArray[Any]:
-        """Return the distances from some classes to all points, class by class."""
-        points, starts = self._ordered
-        here = points[:, starts[start:stop], None]
-        return self._rule(list(points[:, None, :] - here)).astype(np.uint16)
-
-    @functools.cached_property
-    def _ordered(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """All points, class by class, and where each class starts."""
-        order = np.argsort(self.label, kind="stable")
-        points = np.indices(self._shape, np.int32).reshape(len(self._shape), -1)[:, order]
-        return points, np.searchsorted(self.label[order], np.arange(self.size))
-
-    @functools.cached_property
-    def _kept(self) -> NDArray[Any] | None:
-        """All distances at once, where they take 40 MB at most: they are the same at every α."""
-        fits = self.size * len(self.label) <= 20_000_000
-        return self._distances(0, self.size) if fits else None
-
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return x with Φx = b for a vector that is the same on every class.
-
-        ``None`` when the sums are singular.
-        """
-        try:
-            found = np.linalg.solve(self.quotient(alpha), b[self.first])
-        except np.linalg.LinAlgError:
-            return None
-        return np.asarray(found[self.label])
 
 
 class LatticeStructure(Structure):
@@ -176,7 +100,7 @@ class LatticeStructure(Structure):
     tolerance, steps = 1e-13, 1000
     #: Largest residual, beside the right-hand side, of what elimination finds.
     residual = 1e-9
-    #: Bound of the symbol below which elimination on classes is tried before iterations.
+    #: Bound of the symbol below which elimination on cells is tried before iterations.
     small_floor = 1e-2
     #: Smallest eigenvalue of the circulant preconditioner, beside the largest: it need not be
     #: positive definite where Φ is.
@@ -274,7 +198,7 @@ class LatticeStructure(Structure):
         if floor is None and self._small is not None:
             return self._small.solve(alpha, b)
         if floor is None or floor < self.small_floor:
-            folded = self._by_classes(alpha, b)
+            folded = self._by_cells(alpha, b)
             if folded is not None:
                 return folded
         square = (self.size, self.size)
@@ -297,30 +221,30 @@ class LatticeStructure(Structure):
             )
         return np.asarray(x)
 
-    def _by_classes(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Solve on classes of answers that see the same, where b is alike on them and they fit."""
-        if not (self._widths and self._is_alike(b) and self.classes.are_few):
+    def _by_cells(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """Solve on cells of answers that see the same, where b is alike on them and they fit."""
+        if not (self._widths and self._is_alike(b) and self.cells.are_few):
             return None
-        found = self.classes.solve(alpha, b)
+        found = self.cells.solve(alpha, b)
         return found if found is not None and self._fits(alpha, found, b) else None
 
     def _is_alike(self, b: NDArray[np.float64]) -> bool:
-        """Whether b is the same on every class; then it is the same read backwards."""
-        return np.array_equal(b, b[::-1]) and self.classes.holds(b)
+        """Whether b is the same on every cell; then it is the same read backwards."""
+        return np.array_equal(b, b[::-1]) and self.cells.holds(b)
 
     def _fits(self, alpha: float, found: NDArray[Any], b: NDArray[Any]) -> bool:
         left = self.apply(alpha, found) - b
         return bool(np.abs(left).max() <= self.residual * np.abs(b).max())
 
     @functools.cached_property
-    def classes(self) -> Classes:
+    def cells(self) -> Cells:
         """Answers that see the same, in a box that is symmetric along each axis."""
-        return Classes(self.shape, self._widths, self._rule)
+        return symmetric_cells(self.shape, self._widths, self._rule)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
-        """Return the smallest entry of z with Φz = 1, on classes where they fit."""
-        classes = self._by_classes(alpha, np.ones(self.size))
-        return super().least(alpha, enough) if classes is None else float(classes.min())
+        """Return the smallest entry of z with Φz = 1, on cells where they fit."""
+        folded = self._by_cells(alpha, np.ones(self.size))
+        return super().least(alpha, enough) if folded is None else float(folded.min())
 
     def is_singular(self, alpha: float) -> bool:
         """Whether the matrix of a small lattice is singular."""
@@ -335,6 +259,40 @@ class LatticeStructure(Structure):
         if floor is not None:
             return 1 / floor
         return None if self._small is None else self._small.inverse_norm(alpha)
+
+
+def symmetric_cells(shape: Sequence[int], alike: Sequence[int], rule: Rule) -> Cells:
+    """Return the cells of a box that is the same from either end along every axis.
+
+    Parameters
+    ----------
+    shape
+        The sides of the box.
+    alike
+        For every axis a number; axes with the same one and the same side may change places.
+    rule
+        Distance from the differences along each axis.
+
+    Examples
+    --------
+    >>> cells = symmetric_cells((3, 3), (1, 1), lambda apart: np.maximum(*np.abs(apart)))
+    >>> cells.label.reshape(3, 3).tolist()
+    [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
+    """
+    points = np.indices(shape, np.int32).reshape(len(shape), -1)
+    near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
+    kinds = list(zip(shape, alike, strict=True))
+    for kind in set(kinds):
+        axes = [k for k, mine in enumerate(kinds) if mine == kind]
+        near[axes] = np.sort(near[axes], axis=0)
+    keys = np.ravel_multi_index(tuple(near), tuple(shape))
+    _, first, label = np.unique(keys, return_index=True, return_inverse=True)
+
+    def codes(some: Places, others: Places) -> NDArray[Any]:
+        return rule(list(points[:, None, others] - points[:, some, None])).astype(np.uint16)
+
+    farthest = int(rule([np.array(side - 1) for side in shape]))
+    return Cells(label, first, np.arange(farthest + 1.0), codes)
 
 
 class PlaneStructure(LatticeStructure):
@@ -407,7 +365,7 @@ class PlaneStructure(LatticeStructure):
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - the same at every α
     def _rows(self, alike: bool) -> ShortRows:
-        return ShortRows(self.shape, self.classes if alike else None)
+        return ShortRows(self.shape, self.cells if alike else None)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1: short rows are quicker than their sums."""
@@ -421,8 +379,8 @@ class ShortRows:
     ----------
     shape
         The sides of the box, at least 8 each: rows near opposite edges must not meet.
-    classes
-        Answers that see the same; with them, one row and one entry for each class.
+    cells
+        Answers that see the same; with them, one row and one entry for each cell.
 
     Examples
     --------
@@ -435,9 +393,9 @@ class ShortRows:
     #: Most rows that are eliminated: where iterations would do, and at a steep α.
     eliminated, most_eliminated = 15_000, 150_000
 
-    def __init__(self, shape: tuple[int, ...], classes: Classes | None = None) -> None:
+    def __init__(self, shape: tuple[int, ...], cells: Cells | None = None) -> None:
         every = np.arange(math.prod(shape))
-        self._label, first = (classes.label, classes.first) if classes else (every, every)
+        self._label, first = (cells.label, cells.first) if cells else (every, every)
         self._shape, place = shape, np.unravel_index(first, shape)
         near = [
             (at >= 2) + (at >= n - 2).astype(np.int64) for at, n in zip(place, shape, strict=True)
@@ -592,3 +550,222 @@ def _outside(alpha: float, widths: Sequence[int], reach: int, more: float = 1.01
     far = reach + np.arange(2 + int(60 / -math.log(alpha)))
     balls = np.prod(2.0 * np.multiply.outer(far, widths) + 1, axis=1)
     return float(np.diff(balls) @ alpha ** far[1:]) * more
+
+
+# -- sums: powers of a path ---------------------------------------------------------------
+
+
+class PathPowerStructure(LatticeStructure):
+    r"""Answers on a line with :math:`d = \lceil |i-j|/w \rceil`, at least :math:`2w` of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.graphs import PathPower
+    >>> path = PathPowerStructure.of(PathPower(4))
+    >>> path.solve(0.5, np.ones(4)).round(4).tolist()
+    [0.6667, 0.3333, 0.3333, 0.6667]
+    """
+
+    words = "banded elimination"
+    cells_are_quicker = False
+    least_is_cheap = True
+
+    @classmethod
+    def of(cls, graph: AnswerGraph, most_work: int = 2 * 10**9) -> Self | None:
+        """Return the line of a sum, or ``None`` where another structure is needed or cheaper.
+
+        Every row needs a partner one width away, and elimination takes n·w² steps.
+        """
+        size, width = graph.size, graph.power
+        if width is None or size < 2 * width or size * width**2 > most_work:
+            return None
+        return super().of(graph)
+
+    @property
+    def width(self) -> int:
+        """The largest difference between neighbours."""
+        return self._widths[0]
+
+    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+        r"""Return :math:`\Phi x` by one recurrence from the left and one from the right."""
+        left = _one_sided(alpha, x, self.width)
+        right = _one_sided(alpha, x[::-1], self.width)[::-1]
+        return np.asarray(x + left + right)
+
+    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+        r"""Solve the banded system of row combinations."""
+        reach = self.width - 1
+        combined = _combine_rows(alpha, np.asarray(b, np.float64), self.width)
+        bands = _bands(alpha, self.size, self.width)
+        solved = solve_banded((reach, reach), bands, combined, overwrite_ab=True)
+        return np.asarray(solved, np.float64)
+
+    def least(self, alpha: float, enough: float = -np.inf) -> float:
+        """Return the smallest entry of z with Φz = 1, by its modes where they are apart."""
+        modes = modes_of(self.size, self.width, alpha)
+        return Structure.least(self, alpha, enough) if modes is None else modes.least(enough)
+
+
+def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
+    r"""Return :math:`\sum_{j<i} \alpha^{\lceil (i-j)/w \rceil} x_j` for every i.
+
+    In blocks of w rows it is a first-order recurrence on sums over the last w entries; those
+    sums are put together from two blocks, so that nothing cancels.
+    """
+    blocks = -(-len(x) // width)
+    padded = np.zeros((blocks * width, *x.shape[1:]), x.dtype)
+    padded[: len(x)] = x
+    block = padded.reshape(blocks, width, -1)
+    before = np.cumsum(block, axis=1) - block if width > 1 else np.zeros_like(block)
+    after = np.cumsum(block[:, ::-1], axis=1)[:, ::-1]
+    before[1:] += after[:-1]
+    out = _recurrence(x.dtype.type(alpha), before)
+    return np.asarray(out).reshape(padded.shape)[: len(x)]
+
+
+def _recurrence(rate: Any, steps: NDArray[Any], few: int = 2000) -> NDArray[Any]:
+    """Return y with y_t = rate·(y_{t-1} + steps_t), down the first axis.
+
+    A few steps take less time here than the import of a signal library.
+    """
+    if len(steps) > few:
+        from scipy.signal import lfilter
+
+        one = steps.dtype.type(1)
+        return np.asarray(lfilter(np.array([rate]), np.array([one, -rate]), steps, axis=0))
+    out = rate * steps
+    for t in range(1, len(out)):
+        out[t] += rate * out[t - 1]
+    return np.asarray(out)
+
+
+def _combine_rows(alpha: float, b: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Apply the row combinations to the right-hand side, divided by 1-α."""
+    out = b.copy()
+    out[width:-width] *= 1 + alpha**2
+    out[:-width] -= alpha * b[width:]
+    out[width:] -= alpha * b[:-width]
+    return np.asarray(out / (1 - alpha))
+
+
+def _bands(alpha: float, size: int, width: int) -> NDArray[np.float64]:
+    """Return the diagonals of the combined rows, in LAPACK's layout, divided by 1-α."""
+    reach = width - 1
+    bands = np.full((2 * reach + 1, size), alpha)
+    bands[reach] = 1 + alpha
+    rows = _end_rows(alpha, width)
+    i, j = np.nonzero(rows)
+    for side in (bands, bands[::-1, ::-1]):
+        side[reach + i - j, j] = rows[i, j]
+    return bands
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The solution of Φz = 1 on a path power, without its entries.
+
+    Parameters
+    ----------
+    size
+        The number of answers.
+    first
+        The entry at either end.
+    middle
+        The constant.
+    logs, weights
+        Logarithms of the modes, none of them growing, and their weights.
+
+    Examples
+    --------
+    >>> found = modes_of(1_000_001, 5, 0.36787944117144233)
+    >>> round(found.least(), 9), found.entries(np.array([0, 500_000])).round(6).tolist()
+    (0.011351149, [0.464873, 0.146633])
+    """
+
+    size: int
+    first: float
+    middle: float
+    logs: NDArray[np.complex128]
+    weights: NDArray[np.complex128]
+
+    def entries(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return some entries."""
+        far = self.size - 1 - places
+        out = np.full(len(places), self.middle)
+        for log, weight in zip(self.logs, self.weights, strict=True):
+            out += (weight * (np.exp(log * places) + np.exp(log * far))).real
+        out[(places == 0) | (far == 0)] = self.first
+        return out
+
+    def least(self, enough: float = -np.inf, count: int = 512) -> float:
+        """Return the smallest entry, or the first found below ``enough``.
+
+        The solution is the same from both ends, so half of it is looked at, and no more once
+        the modes have died away: first so many entries, then twice as many each time.
+        """
+        half = (self.size + 1) // 2
+        least, start = self.first, 1
+        while start < half and least >= enough:
+            stop = min(half, start + count)
+            least = min(least, float(self.entries(np.arange(start, stop)).min()))
+            if self._faded(stop):
+                return min(least, self.middle)
+            start, count = stop, 2 * count
+        return least
+
+    def _faded(self, place: int, weight: float = 1e-18) -> bool:
+        """Whether from this entry on all modes together weigh less than a rounding."""
+        return bool(2 * (np.abs(self.weights) * np.exp(self.logs.real * place)).sum() < weight)
+
+
+def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | None:
+    """Return the solution of Φz = 1 on a path power, or ``None`` where modes nearly coincide.
+
+    >>> modes_of(9, 5, 0.5) is None           # too short: the ends touch
+    True
+    """
+    if not 1 <= width <= widest or size < 4 * width:
+        return None
+    turns = np.polynomial.chebyshev.chebroots([1 + alpha, *[2 * alpha] * (width - 1)])
+    roots = turns.astype(np.complex128)
+    split = np.sqrt(roots - 1) * np.sqrt(roots + 1)
+    both = np.stack([roots - split, roots + split])
+    logs = np.log(np.where(np.abs(both[0]) <= np.abs(both[1]), both[0], both[1]))
+    # Rounding must not let a mode of modulus 1 grow over a million answers.
+    logs = np.minimum(logs.real, 0) + 1j * logs.imag
+    middle = (1 - alpha) / (1 + alpha * (2 * width - 1))
+    near = np.arange(1, 2 * width - 1)
+    shapes = np.exp(np.outer(near, logs)) + np.exp(np.outer(size - 1 - near, logs))
+    rows = _end_rows(alpha, width)
+    matrix = np.hstack([rows[:, 1:] @ shapes, rows[:, :1]])
+    try:
+        found = np.linalg.solve(matrix, 1 - middle * rows[:, 1:].sum(axis=1))
+    except np.linalg.LinAlgError:
+        return None
+    made = Modes(size, float(found[-1].real), middle, logs, found[:-1])
+    return made if _fits(made, rows, width, alpha) else None
+
+
+def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
+    """Return the combined rows at the first w answers, over the first 2w-1 answers.
+
+    They are one-sided and see the entries beyond them with weight α(1+α).
+    """
+    row, column = np.arange(width)[:, None], np.arange(2 * width - 1)[None, :]
+    weights = np.where(column < row, alpha * (1 + alpha), alpha)
+    weights = np.where(column == row, 1 + alpha, weights)
+    return np.where(column - row < width, weights, 0.0)
+
+
+def _fits(
+    made: Modes, rows: NDArray[np.float64], width: int, alpha: float, tolerance: float = 1e-9
+) -> bool:
+    """Whether the entries near an end solve the rows there and the rule beyond them."""
+    near = made.entries(np.arange(3 * width))
+    ends = rows @ near[: rows.shape[1]] - 1
+    windows = np.lib.stride_tricks.sliding_window_view(near[1:], 2 * width - 1)
+    beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)
+    scale = max(1.0, float(np.abs(near).max()))
+    worst = max(float(np.abs(ends).max()), float(np.abs(beyond).max()))
+    return bool(np.isfinite(near).all() and worst <= tolerance * scale)

@@ -30,7 +30,7 @@ from scipy.sparse.csgraph import dijkstra
 from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import frozen
+from tightrope.graphs.base import check_each, float_array, frozen
 from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
 #: Residual, relative to the right-hand side, up to which a system counts as solvable.
@@ -315,18 +315,13 @@ class Phi:
 
     def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:
         """Return a vector over the answers, or refuse it with the place and value."""
-        try:
-            vector = np.array(x, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{what} must be a list of numbers") from None
+        vector = float_array(x, f"{what} must be a list of numbers")
         if vector.shape != (self.size,):
             raise InputError(
                 f"{what} needs one number for each of the {self.size} answers of "
                 f"{self.graph.name}, got shape {vector.shape}"
             )
-        bad = np.flatnonzero(~np.isfinite(vector))
-        if len(bad):
-            raise InputError(f"{what} must be finite, got {vector[bad[0]]} at position {bad[0]}")
+        check_each(np.isfinite(vector), vector, f"{what} must be finite", "at position {}")
         return vector
 
     def __repr__(self) -> str:

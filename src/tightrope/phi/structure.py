@@ -4,8 +4,8 @@ r"""What a shape of graph knows about its own :math:`\Phi`.
 a :class:`Structure` multiplies by it, solves with it, and bounds its inverse, at any
 :math:`\alpha \in (0,1)`. Vectors may be ``float64`` or ``longdouble``; products keep the type.
 
-Here are cliques, cycles, trees, Cartesian products and the matrix itself; powers of paths and
-lattices have files of their own.
+Here are cliques, cycles, trees, Cartesian products and the matrix itself; sums and other lattices
+have a file of their own.
 """
 
 from __future__ import annotations
@@ -168,8 +168,7 @@ def structure_of(graph: AnswerGraph) -> Structure:
         return CycleStructure(graph.size)
     if graph.product == "cartesian":
         return KroneckerStructure([structure_of(factor) for factor in graph.factors])
-    from tightrope.phi.lattice import LatticeStructure, PlaneStructure
-    from tightrope.phi.lines import PathPowerStructure
+    from tightrope.phi.lattice import LatticeStructure, PathPowerStructure, PlaneStructure
 
     line = PathPowerStructure.of(graph)
     if line is None and graph.is_tree:

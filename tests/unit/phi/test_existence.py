@@ -121,6 +121,7 @@ def test_a_range_that_ends_below_the_sure_level() -> None:
     assert found.intervals == ((pytest.approx(0.968, abs=1e-2), 1.2),)
     assert exists(PathPower(151, 5), low=0.5, high=0.6).intervals == ()
     assert exists(PathPower(151, 5), low=0.5, high=0.6).minimum == math.inf
+    assert exists(PathPower(151, 5), low=0.5, high=0.6).nearest(1) == math.inf
 
 
 def test_tolerance_is_on_the_uniform_prior_and_stepped() -> None:

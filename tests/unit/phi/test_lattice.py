@@ -5,8 +5,8 @@ import pytest
 
 from tightrope.graphs import PathPower, StrongProduct
 from tightrope.phi import Phi
-from tightrope.phi.cells import cells_of
-from tightrope.phi.lattice import Classes, LatticeStructure
+from tightrope.phi.cells import Cells, cells_of
+from tightrope.phi.lattice import LatticeStructure
 
 BOXES = [
     StrongProduct([PathPower(5)] * 3),
@@ -20,34 +20,34 @@ boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 @boxes
 @pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
 def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
-    classes = LatticeStructure.of(graph).classes
-    label = classes.label
+    cells = LatticeStructure.of(graph).cells
+    label = cells.label
     phi = alpha ** graph.distance_matrix().astype(float)
-    sums = np.stack([phi[:, label == k].sum(axis=1) for k in range(classes.size)], axis=1)
-    assert classes.quotient(alpha)[label] == pytest.approx(sums)
-    assert classes.quotient(alpha, block=1)[label] == pytest.approx(sums)
-    b = np.random.default_rng(1).normal(size=classes.size)[label]
-    assert classes.holds(b)
-    assert phi @ classes.solve(alpha, b) == pytest.approx(b, abs=1e-8)
+    sums = np.stack([phi[:, label == k].sum(axis=1) for k in range(cells.size)], axis=1)
+    assert cells.quotient(alpha)[label] == pytest.approx(sums)
+    assert cells.quotient(alpha, block=1)[label] == pytest.approx(sums)
+    b = np.random.default_rng(1).normal(size=cells.size)[label]
+    assert cells.holds(b)
+    assert phi @ cells.solve(alpha, b) == pytest.approx(b, abs=1e-8)
 
 
 @boxes
 def test_the_coarsest_partition_is_no_finer_than_the_classes(graph: StrongProduct) -> None:
-    classes = LatticeStructure.of(graph).classes
-    assert cells_of(graph).size <= classes.size == classes.label.max() + 1
+    cells = LatticeStructure.of(graph).cells
+    assert cells_of(graph).size <= cells.size == cells.label.max() + 1
 
 
 def test_axes_of_other_widths_do_not_change_places() -> None:
-    assert LatticeStructure.of(BOXES[2]).classes.size == 16
-    assert LatticeStructure.of(BOXES[3]).classes.size == 10
+    assert LatticeStructure.of(BOXES[2]).cells.size == 16
+    assert LatticeStructure.of(BOXES[3]).cells.size == 10
 
 
 def test_a_vector_that_is_not_alike_is_not_folded() -> None:
     lattice = LatticeStructure.of(BOXES[0])
     b = np.ones(125)
-    assert lattice._by_classes(0.9, b) is not None
+    assert lattice._by_cells(0.9, b) is not None
     b[0] += 1e-9
-    assert lattice._by_classes(0.9, b) is None
+    assert lattice._by_cells(0.9, b) is None
 
 
 @pytest.mark.parametrize(("bundle", "epsilon"), [((16, 3), 0.02), ((16, 3), 0.5), ((9, 4), 0.1)])
@@ -61,10 +61,10 @@ def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon
 
 
 def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Classes, "most_classes", 9)
-    assert LatticeStructure.of(BOXES[0])._by_classes(0.9, np.ones(125)) is None
-    monkeypatch.setattr(Classes, "most_classes", 10)
-    assert LatticeStructure.of(BOXES[0])._by_classes(0.9, np.ones(125)) is not None
+    monkeypatch.setattr(Cells, "eliminated_cells", 9)
+    assert LatticeStructure.of(BOXES[0])._by_cells(0.9, np.ones(125)) is None
+    monkeypatch.setattr(Cells, "eliminated_cells", 10)
+    assert LatticeStructure.of(BOXES[0])._by_cells(0.9, np.ones(125)) is not None
 
 
 def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:

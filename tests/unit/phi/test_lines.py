@@ -8,7 +8,7 @@ import pytest
 from tightrope.graphs import PathPower
 from tightrope.phi import exists
 from tightrope.phi.existence import smallest_entry
-from tightrope.phi.lines import PathPowerStructure, _end_rows, _fits, modes_of
+from tightrope.phi.lattice import PathPowerStructure, _end_rows, _fits, modes_of
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 21])

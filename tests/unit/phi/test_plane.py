@@ -61,9 +61,9 @@ def test_solutions(shape: tuple[int, int], alpha: float) -> None:
 @shapes
 def test_one_row_for_each_class_gives_the_whole(shape: tuple[int, int]) -> None:
     random = np.random.default_rng(5).normal(size=shape)
-    classes = PlaneStructure.of(counts(shape)).classes
-    folded = ShortRows(shape, classes)
-    alike = random.ravel()[classes.first][classes.label]
+    cells = PlaneStructure.of(counts(shape)).cells
+    folded = ShortRows(shape, cells)
+    alike = random.ravel()[cells.first][cells.label]
     whole = ShortRows(shape).solve(0.3, alike)
     assert folded.solve(0.3, alike) == pytest.approx(whole, abs=1e-11)
     # Folded nevertheless, a vector that is not alike has another solution.

@@ -18,8 +18,12 @@ from tightrope.graphs import (
 )
 from tightrope.graphs.lines import BalancedTree
 from tightrope.phi import Phi
-from tightrope.phi.lattice import LatticeStructure, symbol_floor
-from tightrope.phi.lines import PathPowerStructure, _recurrence
+from tightrope.phi.lattice import (
+    LatticeStructure,
+    PathPowerStructure,
+    _recurrence,
+    symbol_floor,
+)
 from tightrope.phi.structure import DenseStructure, structure_of
 
 KITE = ExplicitGraph([(0, 1), (1, 2), (2, 0), (2, 3)], name="kite")
