@@ -141,16 +141,6 @@ def solve(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
     return _numpy(top), int(below)
 
 
-def null_space(matrix: Integers) -> Integers:
-    """Return integer vectors, one a row, that span all v with ``matrix @ v = 0``.
-
-    >>> null_space(np.array([[2, 0, 0], [0, 1, 1]])).tolist()
-    [[0, 2, -2]]
-    """
-    basis, count = _flint(matrix).nullspace()
-    return _numpy(basis).T[:count]
-
-
 # -- polynomials --------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ from tightrope.channels import (
     maximally_general,
     rational,
 )
-from tightrope.channels.compare import dobrushin
+from tightrope.channels.generality import dobrushin
 from tightrope.graphs import Clique, Cycle, PathPower, Star, petersen
 
 # -- section 2 ----------------------------------------------------------------------------

@@ -20,8 +20,7 @@ from tightrope.channels import (
     remap,
     smallest_epsilon,
 )
-from tightrope.channels.compare import reduced
-from tightrope.channels.compose import parallel
+from tightrope.channels.compose import parallel, reduced
 from tightrope.channels.privacy import allowed_ratio
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import (

@@ -16,7 +16,7 @@ from tightrope.channels import (
     maximally_general,
     rational,
 )
-from tightrope.channels.compare import dobrushin
+from tightrope.channels.generality import dobrushin
 from tightrope.graphs import Clique, Cycle, PathPower, Star
 
 GRAPHS = [PathPower(2), PathPower(3), PathPower(4), Clique(3), Cycle(4), Star(3), PathPower(4, 2)]

@@ -8,9 +8,8 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tightrope.channels import Channel, GeometricChannel, KroneckerChannel
-from tightrope.channels.compare import dobrushin
 from tightrope.channels.compose import cascade, parallel
-from tightrope.channels.generality import maximally_general
+from tightrope.channels.generality import dobrushin, maximally_general
 from tightrope.channels.privacy import is_private, smallest_epsilon
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.graphs import (

@@ -1,7 +1,7 @@
 r"""Measures of utility that never grow by post-processing [D, §3.2, 3.3]: determinant, Dobrushin.
 
 The Dobrushin utility itself, :math:`μ(X) = -\min_{i,h} \sum_o \min(X_{io}, X_{ho})`, is
-:func:`tightrope.channels.compare.dobrushin`. Here is the most that ε-privacy allows, on any
+:func:`tightrope.channels.generality.dobrushin`. Here is the most that ε-privacy allows, on any
 graph.
 """
 

@@ -10,9 +10,9 @@ from tightrope.channels.base import (
     DeterministicChannel as DeterministicChannel,
     IntegerChannel as IntegerChannel,
     RuleChannel as RuleChannel,
+    equal as equal,
     rational as rational,
 )
-from tightrope.channels.compare import equal as equal
 from tightrope.channels.compose import (
     cascade as cascade,
     hidden_choice as hidden_choice,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge, whole_number
-from tightrope.graphs.base import frozen
+from tightrope.graphs.base import check_each, float_array, frozen
 from tightrope.texts import to_exact
 
 #: How far the sum of a row of floats may lie from 1.
@@ -91,8 +91,8 @@ class Channel:
         inputs: Sequence[Hashable] | None = None,
         outputs: Sequence[Hashable] | None = None,
     ) -> None:
-        self._matrix = check_stochastic(matrix)
-        self.shape = (self._matrix.shape[0], self._matrix.shape[1])
+        self.weights = check_stochastic(matrix)
+        self.shape = (self.weights.shape[0], self.weights.shape[1])
         self._set_labels(inputs, outputs)
 
     def row(self, i: int) -> NDArray[np.float64]:
@@ -114,21 +114,30 @@ class Channel:
         return self._entry(int(i), int(o))
 
     def _row(self, i: int) -> NDArray[np.float64]:
-        return np.asarray(self._matrix[i])
+        return self._floats(self.weights[i])
 
     def _column(self, o: int) -> NDArray[np.float64]:
-        return np.asarray(self._matrix[:, o])
+        return self._floats(self.weights[:, o])
 
     def _entry(self, i: int, o: int) -> float:
         return float(self.row(i)[o])
 
+    def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        return self._floats(self.weights[start:stop])
+
+    def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(weights)
+
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix (read-only where it is held)."""
-        return self._matrix
+        return self._floats(self.weights)
 
     def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
-        yield 0, self._matrix
+        rows, columns = self.shape
+        step = max(1, LIMITS.block // max(columns, 1))
+        for start in range(0, rows, step):
+            yield start, self._rows(start, min(rows, start + step))
 
     def exact_rows(self) -> Iterator[list[Any]]:
         """Yield the rows without rounding: in fractions where the channel has them, or floats."""
@@ -152,11 +161,7 @@ class Channel:
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the largest probability of each output over the true answers."""
-        self._check_row("the column maxima", self.shape[1])
-        best = np.zeros(self.shape[1])
-        for _, block in self.row_blocks():
-            np.maximum(best, block.max(axis=0), out=best)
-        return best
+        return self._floats(self.weights.max(axis=0))
 
     def column_maxima_sum(self) -> float:
         r"""Return :math:`\sum_o \max_i X[i,o]`, whose logarithm is the min-capacity [B, §2.1]."""
@@ -290,12 +295,16 @@ class RuleChannel(Channel, ABC):
             out[start : start + len(block)] = block
         return out
 
-    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
-        rows, columns = self.shape
-        step = max(1, LIMITS.block // max(columns, 1))
-        for start in range(0, rows, step):
-            yield start, np.stack([self.row(i) for i in range(start, min(rows, start + step))])
+    def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        return np.stack([self.row(i) for i in range(start, stop)])
+
+    def column_maxima(self) -> NDArray[np.float64]:
+        """Return the largest probability of each output over the true answers."""
+        self._check_row("the column maxima", self.shape[1])
+        best = np.zeros(self.shape[1])
+        for _, block in self.row_blocks():
+            np.maximum(best, block.max(axis=0), out=best)
+        return best
 
 
 def _label(labels: tuple[Hashable, ...] | Callable[[int], Hashable] | None, index: int) -> Hashable:
@@ -316,19 +325,11 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     >>> check_stochastic([[1, 0], [0.5, 0.5]]).shape
     (2, 2)
     """
-    try:
-        values = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("a channel must be a rectangular matrix of numbers") from None
+    values = float_array(matrix, "a channel must be a rectangular matrix of numbers")
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"a channel must be a non-empty matrix, got shape {values.shape}")
-    bad = np.argwhere(~(np.isfinite(values) & (values >= 0)))
-    if len(bad):
-        i, o = map(int, bad[0])
-        raise InputError(
-            f"probabilities must be finite and non-negative, got {values[i, o]} at row {i}, "
-            f"column {o}"
-        )
+    must = "probabilities must be finite and non-negative"
+    check_each(np.isfinite(values) & (values >= 0), values, must, "at row {}, column {}")
     sums = values.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
@@ -365,7 +366,7 @@ def check_same_inputs(first: Channel, second: Channel) -> None:
 MACHINE = 2**62
 
 
-class IntegerChannel(RuleChannel):
+class IntegerChannel(Channel):
     r"""The channel :math:`X[i,o] = W[i,o]/T` with integers W and one total T for all rows.
 
     Nothing is rounded: privacy against a ratio p/q is :math:`q\,W[i,o] \le p\,W[h,o]` in
@@ -425,22 +426,6 @@ class IntegerChannel(RuleChannel):
 
     def _entry(self, i: int, o: int) -> float:
         return float(self.fraction(i, o))
-
-    def _row(self, i: int) -> NDArray[np.float64]:
-        return self._floats(self.weights[i])
-
-    def _column(self, o: int) -> NDArray[np.float64]:
-        return self._floats(self.weights[:, o])
-
-    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the matrix in floats as consecutive blocks of rows."""
-        step = max(1, LIMITS.block // self.shape[1])
-        for start in range(0, self.shape[0], step):
-            yield start, self._floats(self.weights[start : start + step])
-
-    def column_maxima(self) -> NDArray[np.float64]:
-        """Return the largest probability of each output in floats."""
-        return self._floats(self.weights.max(axis=0))
 
     def column_maxima_sum(self) -> float:
         """Return the float nearest to the sum of the column maxima."""
@@ -529,9 +514,8 @@ def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np
             f"{what} must be a non-empty list of whole numbers, got {str(values)[:60]}"
         )
     last = int(given.max()) if count is None else count - 1
-    bad = np.flatnonzero((given < 0) | (given > last))
-    if len(bad):
-        raise InputError(f"{what} must be in 0 … {last}, got {given[bad[0]]} at place {bad[0]}")
+    inside = (given >= 0) & (given <= last)
+    check_each(inside, given, f"{what} must be in 0 … {last}", "at place {}")
     return frozen(given.astype(np.int64))
 
 
@@ -604,10 +588,7 @@ def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]
             if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
                 raise InputError(f"weights must be integers, got {value!r} at row {i}, column {o}")
             given[i, o] = int(value)
-    bad = np.argwhere(given < 0)
-    if len(bad):
-        i, o = map(int, bad[0])
-        raise InputError(f"weights must be non-negative, got {given[i, o]} at row {i}, column {o}")
+    check_each(given >= 0, given, "weights must be non-negative", "at row {}, column {}")
     fits = int(given.max()) * given.shape[1] < MACHINE
     fits = fits or all(sum(map(int, row)) < MACHINE for row in given)
     return frozen(given.astype(np.int64 if fits else object))
@@ -616,12 +597,73 @@ def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]
 def _check_total(weights: NDArray[Any], total: int | None) -> int:
     sums = weights.sum(axis=1)
     wanted = int(sums[0]) if total is None else whole_number(total, "the total")
-    wrong = np.flatnonzero(sums != wanted)
-    if len(wrong):
+    for i in np.flatnonzero(sums != wanted)[:1]:
         raise InputError(
-            f"every row of weights must sum to {wanted}, but row {wrong[0]} sums to "
-            f"{sums[wrong[0]]}"
+            f"every row of weights must sum to {wanted}, but row {i} sums to {sums[i]}"
         )
     if wanted == 0:
         raise InputError("every row of weights must have a positive sum, but row 0 sums to 0")
     return wanted
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether two channels are equal, and where they differ most.
+
+    Attributes
+    ----------
+    equal
+        The answer; also the truth value of the comparison.
+    difference
+        The largest difference of two probabilities; ``inf`` when the shapes differ.
+    place
+        Row and column where it is found; ``None`` when the shapes differ.
+    tolerance
+        What was allowed.
+    exact
+        Whether the difference was computed in integers.
+
+    Examples
+    --------
+    >>> equal(Channel([[0.5, 0.5]]), Channel([[0.25, 0.75]])).difference
+    0.25
+    """
+
+    equal: bool
+    difference: float
+    place: tuple[int, int] | None
+    tolerance: float
+    exact: bool
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+def equal(first: Channel, second: Channel, *, tolerance: float | None = None) -> Comparison:
+    """Compare the matrices of two channels; labels do not matter.
+
+    Parameters
+    ----------
+    first, second
+        The channels. Two with integer weights are compared exactly.
+    tolerance
+        The largest difference that counts as equal; by default 0 between integer channels and
+        1e-12 otherwise.
+
+    Examples
+    --------
+    >>> bool(equal(IntegerChannel([[1, 2], [2, 1]]), IntegerChannel([[2, 4], [4, 2]])))
+    True
+    """
+    exact = isinstance(first, IntegerChannel) and isinstance(second, IntegerChannel)
+    rounding = 0.0 if exact else 1e-12
+    allowed = rounding if tolerance is None else float(tolerance)
+    if first.shape != second.shape:
+        return Comparison(False, math.inf, None, allowed, exact)
+    worst, place = -1.0, (0, 0)
+    for i, rows in enumerate(zip(first.exact_rows(), second.exact_rows(), strict=True)):
+        gaps = np.abs(np.subtract(*map(np.array, rows)))
+        o = int(gaps.argmax())
+        if gaps[o] > worst:
+            worst, place = gaps[o], (i, o)
+    return Comparison(bool(worst <= allowed), float(worst), place, allowed, exact)

@@ -1,4 +1,4 @@
-r"""New channels from old: remap, cascade, selection of rows, random choice, both at once.
+r"""New channels from old: remap, cascade, selection of rows, random choice, both at once, reduced.
 
 Where every part has integer weights (a function counts as one) so has the result, and nothing
 is rounded. Otherwise the result is a matrix of floats; a cascade of more than ``LIMITS.block``
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -166,6 +167,93 @@ def parallel(first: Channel, second: Channel) -> Channel:
     left, right = _safe(one.weights[:, :, None], two.weights[:, None, :])
     weights = np.asarray(left * right).reshape(rows, columns)
     return IntegerChannel(weights, one.total * two.total, **labels)
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A channel without zero columns in which no two columns are proportional.
+
+    Attributes
+    ----------
+    channel
+        The reduced channel. A merged column has the label of the first of its group.
+    groups
+        For each column of it the original columns that were added up; a column of zeros is in
+        none of them.
+
+    Examples
+    --------
+    >>> reduced(Channel([[0.5, 0.25, 0.25], [0.25, 0.125, 0.625]])).groups
+    ((0, 1), (2,))
+    """
+
+    channel: Channel
+    groups: Groups
+
+
+def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
+    r"""Drop zero columns and add up proportional ones.
+
+    Proportional columns give every prior the same posterior, so the reduced channel is
+    equivalent: each can be derived from the other by a remap.
+
+    Parameters
+    ----------
+    channel
+        A channel whose matrix fits. Integer weights are decided exactly.
+    tolerance
+        For floats: how far two columns, each divided by its largest entry, may differ.
+
+    Examples
+    --------
+    >>> small = reduced(IntegerChannel([[2, 1, 0, 3], [4, 2, 0, 0]]))
+    >>> small.channel.weights.tolist(), small.groups
+    ([[3, 3], [6, 0]], ((0, 1), (3,)))
+    """
+    kind: type[Channel] = Channel
+    if isinstance(channel, IntegerChannel):
+        kind, source = IntegerChannel, channel.weights
+        groups = _exact_groups(source)
+    else:
+        source = channel.matrix()
+        groups = _float_groups(source, tolerance)
+    summed = np.stack([source[:, list(group)].sum(axis=1) for group in groups], axis=1)
+    labels = [channel.output_label(group[0]) for group in groups]
+    return Reduction(kind(summed, inputs=channel.inputs, outputs=labels), groups)
+
+
+def _exact_groups(weights: NDArray[Any]) -> Groups:
+    members: dict[tuple[int, ...], list[int]] = {}
+    for o, column in enumerate(weights.T.tolist()):
+        shared = math.gcd(*column)
+        if shared:
+            members.setdefault(tuple(w // shared for w in column), []).append(o)
+    return tuple(map(tuple, members.values()))
+
+
+def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> Groups:
+    tops = matrix.max(axis=0)
+    live = np.flatnonzero(tops > 0)
+    scaled = (matrix[:, live] / tops[live]).T
+    # Columns within the tolerance have means within it: only those are compared.
+    means = scaled.mean(axis=1)
+    leaders: list[int] = []
+    members: dict[int, list[int]] = {}
+    first = 0
+    for k in np.argsort(means, kind="stable").tolist():
+        while first < len(leaders) and means[k] - means[leaders[first]] > tolerance:
+            first += 1
+        near = leaders[first:]
+        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.ones(1)
+        if gaps.min() <= tolerance:
+            members[near[int(gaps.argmin())]].append(k)
+        else:
+            leaders.append(k)
+            members[k] = [k]
+    return tuple(sorted(tuple(sorted(live[group].tolist())) for group in members.values()))
 
 
 # -- exact parts --------------------------------------------------------------------------

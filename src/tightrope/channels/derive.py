@@ -34,22 +34,14 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tightrope import exact
-from tightrope.channels.base import (
-    Channel,
-    DeterministicChannel,
-    IntegerChannel,
-    as_integers,
-    check_same_inputs,
-    rational,
-)
-from tightrope.channels.compare import Groups, reduced
-from tightrope.channels.compose import cascade
+from tightrope.channels.base import Channel, IntegerChannel, as_integers, check_same_inputs
+from tightrope.channels.compose import Groups, reduced
 from tightrope.errors import CheckFailed, InputError, TooLarge
 
 Floats = NDArray[np.float64]
@@ -97,25 +89,37 @@ def search_remap(first: Floats, second: Floats, sums: Floats | float = 1.0) -> S
     # A program whose columns have a maximum of 1.
     tops_x, tops_y = np.abs(first).max(axis=0), second.max(axis=0)
     program = _Program(first / tops_x, second / tops_y, tops_x, tops_y * sums)
-    program.solve()
+    at, best, value = program.solve()
     scale, m = tops_x / tops_y[:, None], second.shape[1]
-    used = program.z[:m] * scale > program.slack[:m] / scale
-    return SearchResult(program.best[:m] * scale, used, program.a / tops_x, program.value)
+    used = at.z[:m] * scale > at.slack[:m] / scale
+    return SearchResult(best[:m] * scale, used, at.a / tops_x, value)
+
+
+class _Point(NamedTuple):
+    """A point of the search, or a direction from one."""
+
+    #: The remap, what Y·T lacks of X and what it has too much, one below the other; their slacks.
+    z: Floats
+    slack: Floats
+    #: The multipliers of the blocks and of the row sums.
+    a: Floats
+    s: Floats
 
 
 class _Program:
-    """The blocks, the point reached and its Newton steps."""
+    """The blocks, and Newton steps from a point."""
 
     def __init__(self, x: Floats, y: Floats, weights: Floats, sums: Floats) -> None:
         self.x, self.y, self.g, self.c = x, y, weights, sums
-        (n, k), m = x.shape, y.shape[1]
-        t = np.repeat((sums / weights.sum())[:, None], k, axis=1)
-        rest = x - y @ t
-        #: The remap, what Y·T lacks of X and what it has too much, one below the other.
-        self.z = np.vstack([t, np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n])
-        self.slack = np.vstack([np.repeat(weights[None, :], m, axis=0), np.ones((2 * n, k))])
-        self.a, self.s = np.zeros((n, k)), -np.ones(m)
-        self.value = float("inf")
+
+    def start(self) -> _Point:
+        """Return a point inside the bounds."""
+        (n, k), m = self.x.shape, self.y.shape[1]
+        t = np.repeat((self.c / self.g.sum())[:, None], k, axis=1)
+        rest = self.x - self.y @ t
+        z = np.vstack([t, np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n])
+        slack = np.vstack([np.repeat(self.g[None, :], m, axis=0), np.ones((2 * n, k))])
+        return _Point(z, slack, np.zeros((n, k)), -np.ones(m))
 
     def _parts(self, stacked: Floats) -> list[Floats]:
         m = self.y.shape[1]
@@ -123,7 +127,7 @@ class _Program:
 
     def solve(
         self, gap: float = 1e-12, share: float = 0.05, residual: float = 1e-5, steps: int = 80
-    ) -> None:
+    ) -> tuple[_Point, Floats, float]:
         """Step until the duality gap is closed.
 
         Parameters
@@ -136,70 +140,72 @@ class _Program:
             A step that leaves the equations by more than this is undone: round-off dominates.
         steps
             Most steps.
+
+        Returns
+        -------
+        The last point, z at the point that left least over in all, and the value of the last.
         """
         from threadpoolctl import threadpool_limits
 
+        at, least = self.start(), np.inf
+        best = at.z
         # Matrices are small: threads of linear algebra cost more than they save.
         with threadpool_limits(1, "blas"):
-            least = np.inf
             for _ in range(steps):
-                self.value = float((self.a * self.x).sum() + self.c @ self.s)
-                left = self._gap() + self._residual()
-                if left < least:
-                    least, self.best = left, self.z
-                before = dict(vars(self))
-                if self._gap() <= max(gap, share * self.value) or not self._step():
+                value = float((at.a * self.x).sum() + self.c @ at.s)
+                between = self._total(at.z * at.slack)
+                if between + self._residual(at) < least:
+                    least, best = between + self._residual(at), at.z
+                ahead = self._step(at) if between > max(gap, share * value) else None
+                if ahead is None:
                     break
-                if self._gap() < residual < self._residual():
-                    vars(self).update(before)
+                if self._total(ahead.z * ahead.slack) < residual < self._residual(ahead):
                     break
+                at = ahead
+        return at, best, value
 
-    def _rests(self) -> tuple[Floats, Floats]:
+    def _rests(self, z: Floats) -> tuple[Floats, Floats]:
         """Return what the two kinds of equations leave over."""
-        t, up, down = self._parts(self.z)
+        t, up, down = self._parts(z)
         return self.x - self.y @ t - up + down, self.c - t @ self.g
 
-    def _residual(self) -> float:
-        return max(float(np.abs(rest).max()) for rest in self._rests())
-
-    def _gap(self) -> float:
-        return self._total(self.z * self.slack)
+    def _residual(self, at: _Point) -> float:
+        return max(float(np.abs(rest).max()) for rest in self._rests(at.z))
 
     def _total(self, products: Floats) -> float:
         # Part by part: near the border the last digits of this sum decide when to stop.
         return sum(float(part.sum()) for part in self._parts(products))
 
-    def _step(self, share: float = 0.9995, short: float = 1e-8) -> bool:
-        """Go that share of the way to the border; ``False`` when steps are too short."""
-        products = self.z * self.slack
+    def _step(self, at: _Point, share: float = 0.9995, short: float = 1e-8) -> _Point | None:
+        """Go that share of the way to the border; ``None`` when steps are too short."""
+        products = at.z * at.slack
         mu = self._total(products) / products.size
         try:
-            self._factor()
+            self._factor(at)
         except np.linalg.LinAlgError:
-            return False
-        guess = self._direction(-products)
-        primal, dual = self._reach(guess)
-        after = self._total((self.z + primal * guess.z) * (self.slack + dual * guess.slack))
+            return None
+        guess = self._direction(at, -products)
+        primal, dual = _reach(at, guess)
+        after = self._total((at.z + primal * guess.z) * (at.slack + dual * guess.slack))
         centre = mu * min(1.0, after / products.size / mu) ** 3
-        move = self._direction(centre - products - guess.z * guess.slack)
-        reach = self._reach(move, 1 / share)
+        move = self._direction(at, centre - products - guess.z * guess.slack)
+        reach = _reach(at, move, 1 / share)
         if min(reach) < 0.1:
             # Close to a border the correction may block the way; then walk towards the centre.
-            other = self._direction(0.3 * mu - products)
-            wider = self._reach(other, 1 / share)
+            other = self._direction(at, 0.3 * mu - products)
+            wider = _reach(at, other, 1 / share)
             if min(wider) > min(reach):
                 move, reach = other, wider
         primal, dual = (min(1.0, share * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < short:
-            return False
-        self.z, self.slack = self.z + primal * move.z, self.slack + dual * move.slack
-        self.a, self.s = self.a + dual * move.da, self.s + dual * move.ds
-        return True
+            return None
+        lengths = (primal, dual, dual, dual)
+        return _Point(*(a + size * b for a, b, size in zip(at, move, lengths, strict=True)))
 
-    def _factor(self, regular: float = 1e-14) -> None:
+    def _factor(self, at: _Point, regular: float = 1e-14) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
-        d_t, d_up, d_down = self._parts(self.z / self.slack)
+        d_t, d_up, d_down = self._parts(at.z / at.slack)
         self._flow, self._spread = d_t, d_up + d_down
         root = np.sqrt(d_t).T
         tall = np.zeros((k, m + n, n))
@@ -217,11 +223,11 @@ class _Program:
         coupling[np.arange(m), np.arange(m)] += regular * top
         self._coupling = np.linalg.inv(coupling)
 
-    def _direction(self, target: Floats, refinements: int = 3) -> _Move:
+    def _direction(self, at: _Point, target: Floats, refinements: int = 3) -> _Point:
         """Solve the Newton system for given right-hand sides of the products z·s."""
-        scaled = target / self.slack
+        scaled = target / at.slack
         r_t, r_up, r_down = self._parts(scaled)
-        rest_x, rest_c = self._rests()
+        rest_x, rest_c = self._rests(at.z)
         # dz = target/s - d·ds and ds = -(Mᵀ dy): the primal residual closes the system.
         right = rest_x - self.y @ r_t - r_up + r_down
         sums = rest_c - r_t @ self.g
@@ -231,7 +237,7 @@ class _Program:
             more = self._solve(right - self.y @ flow - self._spread * da, sums - flow @ self.g)
             da, ds = da + more[0], ds + more[1]
         slack = np.vstack([-(self.y.T @ da + np.outer(ds, self.g)), -da, da])
-        return _Move(scaled - self.z / self.slack * slack, slack, da, ds)
+        return _Point(scaled - at.z / at.slack * slack, slack, da, ds)
 
     def _solve(self, right: Floats, sums: Floats) -> tuple[Floats, Floats]:
         half = np.einsum("kpn,pk->nk", self._inverse, right)
@@ -240,19 +246,14 @@ class _Program:
         moved = np.einsum("kop,o->kp", self._upper, ds)
         return part - np.einsum("knp,kp->nk", self._inverse, moved), ds
 
-    def _reach(self, move: _Move, cap: float = 1.0) -> tuple[float, float]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            primal = np.where(move.z < 0, -self.z / move.z, np.inf).min()
-            dual = np.where(move.slack < 0, -self.slack / move.slack, np.inf).min()
-        return min(cap, float(primal)), min(cap, float(dual))
 
-
-@dataclass(frozen=True)
-class _Move:
-    z: Floats
-    slack: Floats
-    da: Floats
-    ds: Floats
+def _reach(at: _Point, move: _Point, cap: float = 1.0) -> list[float]:
+    """Return how far z and its slack can go before they meet 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = [
+            np.where(d < 0, -v / d, np.inf).min() for v, d in zip(at[:2], move[:2], strict=True)
+        ]
+    return [min(cap, float(end)) for end in ends]
 
 
 Integers = NDArray[Any]
@@ -474,24 +475,26 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> Remap | Intege
         plain = _solved_remap(pair.float_x, pair.float_y)[1]
         if plain is not None and pair.exceeds(gains := _rounded_gains(plain)):
             return gains
-    # Y·s = X·total_y, so T = s/total_x.
-    solved = exact.solve(pair.y, pair.x * pair.total_y)
-    gains = np.zeros(pair.x.shape, dtype=object)
-    if solved is None:
-        # Some column of X leaves the span of Y: a vector is orthogonal to Y but not to it.
-        for v in exact.null_space(pair.y.T):
-            hits = v @ pair.x
-            w = int((hits != 0).argmax())
-            if hits[w]:
-                gains[:, w] = v if hits[w] > 0 else -v
-                return gains
-        raise AssertionError("columns in the span of independent ones have a solution")
-    if (solved[0] >= 0).all():
+    # Y·s = X·total_y on these rows, so T = s/total_x if that is true on the others too.
+    others = sorted(set(range(len(pair.y))) - set(rows))
+    solved = exact.solve(pair.y[rows], pair.x[rows] * pair.total_y)
+    assert solved is not None
+    lack = pair.x[others] * (pair.total_y * solved[1]) - pair.y[others] @ solved[0]
+    if not lack.any() and (solved[0] >= 0).all():
         return solved[0], solved[1] * pair.total_x
-    # v·Y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
-    o, w = divmod(int(solved[0].argmin()), pair.x.shape[1])
-    turned = exact.solve(pair.y[rows].T, np.eye(len(rows), dtype=int)[:, [o]])
+    gains = np.zeros(pair.x.shape, dtype=object)
+    if lack.any():
+        # v is 1 at a row that the remap misses, and v·Y = 0.
+        place, w = divmod(int(np.abs(lack).argmax()), lack.shape[1])
+        gains[others[place], w] = sign = 1 if lack[place, w] > 0 else -1
+        target = sign * pair.y[others[place]]
+    else:
+        # v·Y is the o-th unit vector, so v·x_w is the most negative entry of the remap.
+        o, w = divmod(int(solved[0].argmin()), lack.shape[1])
+        target = np.eye(len(rows), dtype=int)[o]
+    turned = exact.solve(pair.y[rows].T, target[:, None])
     assert turned is not None
+    gains *= turned[1]
     gains[rows, w] = -turned[0][:, 0]
     return gains
 
@@ -512,19 +515,19 @@ def _expanded(
     small: Remap, x: IntegerChannel, y: IntegerChannel, x_groups: Groups, y_groups: Groups
 ) -> IntegerChannel:
     """Return the remap of all outputs from that of the groups that tell the same."""
-    # An output that never occurs may be mapped anywhere.
-    group = np.zeros(y.shape[1], np.int64)
+    # An output that never occurs may be mapped anywhere, and nothing to it.
+    into, source = np.zeros(x.shape[1], np.int64), np.zeros(y.shape[1], np.int64)
     for g, members in enumerate(y_groups):
-        group[list(members)] = g
-    rows = [[Fraction(0)] * x.shape[1] for _ in x_groups]
-    for row, members in zip(rows, x_groups, strict=True):
+        source[list(members)] = g
+    shares = [Fraction(0)] * x.shape[1]
+    for g, members in enumerate(x_groups):
         weights = next(line for line in x.weights[:, list(members)].tolist() if any(line))
         for o, weight in zip(members, weights, strict=True):
-            row[o] = Fraction(weight, sum(weights))
-    merged = DeterministicChannel(group, len(y_groups), inputs=y.outputs)
-    remap = cascade(cascade(merged, IntegerChannel(*small)), rational(rows, outputs=x.outputs))
-    assert isinstance(remap, IntegerChannel)
-    return remap
+            into[o], shares[o] = g, Fraction(weight, sum(weights))
+    below = math.lcm(*(share.denominator for share in shares))
+    parts = np.array([int(share * below) for share in shares], object)
+    weights = small[0][np.ix_(source, into)] * parts
+    return IntegerChannel(weights, small[1] * below, inputs=y.outputs, outputs=x.outputs)
 
 
 def _witness(
@@ -884,8 +887,8 @@ def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
 def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
     r"""Return the remap of least distance by linear programming, where it has few entries.
 
-    Minimise s subject to :math:`Y t_w + e^+_w - e^-_w = x_w`, :math:`\sum_w e^\pm_{iw} \le 2s`,
-    rows of T with sum 1.
+    Minimise s subject to :math:`Y t_w + e_w \ge x_w`, :math:`\sum_w e_{iw} \le s`, rows of T with
+    sum 1: rows of X and of Y·T have one sum, so what is missing is half of what differs.
     """
     from scipy import sparse
     from scipy.optimize import linprog
@@ -893,15 +896,14 @@ def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
     (n, k), m = pair.x.shape, pair.y.shape[1]
     if n * m * k > limit:
         return []
-    unit, rows = sparse.eye_array(n * k), sparse.kron(np.eye(n), np.ones((1, k)))
-    balance = sparse.hstack([sparse.kron(pair.float_y, np.eye(k)), unit, -unit])
+    made, missing = sparse.kron(pair.float_y, np.eye(k)), sparse.eye_array(n * k)
+    per_row, worst = sparse.kron(np.eye(n), np.ones((1, k))), sparse.coo_array(np.ones((n, 1)))
     sums = sparse.kron(np.eye(m), np.ones((1, k)))
-    sums = sparse.hstack([sums, sparse.coo_array((m, 2 * n * k))])
     found = linprog(
-        np.r_[np.zeros(m * k + 2 * n * k), 1.0],
-        A_ub=sparse.hstack([sparse.coo_array((n, m * k)), rows, rows, -2 * np.ones((n, 1))]),
-        b_ub=np.zeros(n),
-        A_eq=sparse.hstack([sparse.vstack([balance, sums]), sparse.coo_array((n * k + m, 1))]),
-        b_eq=np.r_[pair.float_x.ravel(), np.ones(m)],
+        np.r_[np.zeros(m * k + n * k), 1.0],
+        A_ub=sparse.block_array([[-made, -missing, None], [None, per_row, -worst]]),
+        b_ub=np.r_[-pair.float_x.ravel(), np.zeros(n)],
+        A_eq=sparse.hstack([sums, sparse.coo_array((m, n * k + 1))]),
+        b_eq=np.ones(m),
     )
     return [_stochastic(found.x[: m * k].reshape(m, k))] if found.success else []

@@ -21,7 +21,8 @@ def read_channel(path: str | Path) -> Channel:
 
     When every probability is a fraction such as ``1/3`` (or 0 or 1) the channel is exact and its
     rows must sum to 1 exactly; otherwise the numbers are floats. A first line that does not hold
-    numbers names the outputs, a first column that does not hold numbers names the answers.
+    numbers names the outputs, a first column that does not hold numbers names the answers. Where
+    the first cell is empty both hold names, also such as look like numbers.
 
     Parameters
     ----------
@@ -43,11 +44,11 @@ def read_channel(path: str | Path) -> Channel:
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
     corner = rows[0][0] == ""
-    if corner or all(_number(cell) is None for cell in rows[0][1:] or rows[0]):
+    if corner or all(map(_is_label, rows[0][1:] or rows[0])):
         outputs, rows = rows[0], rows[1:]
     if not rows:
         raise InputError(f"{name}: there are no rows of numbers")
-    if corner or all(_number(row[0]) is None for row in rows):
+    if corner or all(_is_label(row[0]) for row in rows):
         inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
     columns = len(rows[0])
     if outputs is not None and inputs is not None and len(outputs) == columns + 1:
@@ -70,6 +71,16 @@ def read_channel(path: str | Path) -> Channel:
     labels = {side: typed_labels(cells) for side, cells in named.items() if cells is not None}
     with blamed(name):
         return rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
+
+
+def _is_label(cell: str) -> bool:
+    """Whether a cell cannot be meant as a number, as ``nan``, ``1e999`` and ``1/2/3`` can."""
+    try:
+        for part in cell.split("/"):
+            float(part)
+    except ValueError:
+        return True
+    return False
 
 
 def _number(cell: str, digits: int = 400) -> float | None:

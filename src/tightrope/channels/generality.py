@@ -17,6 +17,9 @@ in :math:`C_1` could still outgrow one in :math:`C_2`, and v the reverse,
 add up to the old output. Both new outputs have one more tight edge. The factors u and v range
 over *adjacent* pairs only: over all pairs, as [D, App B] writes, the ratio on an edge can pass
 :math:`e^ε`.
+
+Post-processing never raises the negative of Dobrushin's coefficient of ergodicity, a utility that
+respects generality.
 """
 
 from __future__ import annotations
@@ -30,10 +33,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.channels.base import Channel, DeterministicChannel, IntegerChannel, rational
-from tightrope.channels.compare import equal
+from tightrope.channels.base import (
+    LIMITS,
+    Channel,
+    DeterministicChannel,
+    IntegerChannel,
+    equal,
+    rational,
+)
 from tightrope.channels.compose import cascade
-from tightrope.channels.privacy import allowed_ratio, check_sizes, factors_match, is_private
+from tightrope.channels.privacy import (
+    allowed_ratio,
+    check_sizes,
+    exp_or_inf,
+    factors_match,
+    is_private,
+)
 from tightrope.channels.structured import GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon, Level, log_ratio
 from tightrope.errors import CheckFailed, InputError, TooLarge
@@ -162,7 +177,7 @@ class _Constraints:
         self.tolerance = TIGHT_TOLERANCE if tolerance is None else tolerance
         lengths, kinds = np.unique(graph.edge_lengths(), return_inverse=True)
         bounds = [
-            allowed_ratio(level, length) if self.exact else math.exp(float(level) * length)
+            allowed_ratio(level, length) if self.exact else exp_or_inf(float(level) * length)
             for length in lengths.tolist()
         ]
         self.bounds = np.array(bounds, object if self.exact else np.float64)[kinds, None]
@@ -181,7 +196,8 @@ class _Constraints:
         live = (ends > 0).all(axis=1, keepdims=True)
         # An edge with a zero is never tight, and 1 stands for both of its ends.
         ends = np.where(live, ends, 1)
-        return np.where(live, self.bounds * ends[:, ::-1] / ends, math.inf)
+        with np.errstate(over="ignore"):
+            return np.where(live, self.bounds * ends[:, ::-1] / ends, math.inf)
 
     def column_graph(self, column: NDArray[Any]) -> ColumnGraph:
         """Return the tight edges of a column, and the parts that they join."""
@@ -309,7 +325,7 @@ class Generalised:
     Attributes
     ----------
     channel
-        The new mechanism. Its outputs are pairs (old output, number).
+        The new mechanism. Its outputs are pairs (old output, number) where any was split.
     remap
         The function that gives the old outputs back.
     steps
@@ -342,8 +358,8 @@ def make_maximally_general(
     r"""Split outputs until every column graph is connected [D, Thm 3.3.3, App B].
 
     The result is ε-private and maximally general, and the given channel is derived from it by
-    joining outputs; all three are checked. Integer weights are split in fractions, against the
-    rational ratio of ε.
+    joining outputs; all three are checked. What is maximally general already is returned itself.
+    Integer weights are split in fractions, against the rational ratio of ε.
 
     Parameters
     ----------
@@ -370,6 +386,10 @@ def make_maximally_general(
     check = is_private(channel, graph, level)
     if not check:
         raise InputError(f"only a private mechanism can be made maximally general: {check}")
+    if maximally_general(channel, graph, level):
+        every = np.arange(channel.shape[1])
+        kept = DeterministicChannel(every, channel.outputs, inputs=channel.outputs)
+        return Generalised(channel, kept, (), isinstance(channel, IntegerChannel))
     constraints, steps = _Constraints(channel, graph, level), list[Split]()
     exact = constraints.exact
     found = [_connected(constraints, o, steps, most_splits) for o in range(channel.shape[1])]
@@ -425,7 +445,53 @@ def _split(
     crossing = sides[:, 0] != sides[:, 1]
     room, sides = constraints.room(column)[crossing], sides[crossing]
     up, down = room[sides].min(), room[~sides].min()
-    a, b = (down - 1) / (up * down - 1), (up - 1) / (up * down - 1)
-    first, second = column * a * np.where(inside, up, 1), column * b * np.where(inside, 1, down)
+    # By inverses: a product of two factors may be beyond floats.
+    rest = 1 - 1 / up / down
+    larger, smaller = (1 - 1 / down) / rest, (1 - 1 / up) / rest
+    a, b = larger / up, smaller / down
+    first = column * np.where(inside, larger, a)
+    second = column * np.where(inside, b, smaller)
+    if not (first[column > 0].all() and second[column > 0].all()):
+        raise TooLarge(
+            "probabilities of the new outputs would be too small for floats: give integer weights"
+        )
     part, made = np.flatnonzero(inside), (tuple(first.tolist()), tuple(second.tolist()))
     return Split(output, tuple(column.tolist()), tuple(part.tolist()), up, down, (a, b), made)
+
+
+def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
+    r"""Return :math:`μ = -\min_{i,h} \sum_o \min(X_{io}, X_{ho})`, a utility between -1 and 0.
+
+    It is the negative of Dobrushin's coefficient of ergodicity: -1 when two rows are alike
+    whatever one does, 0 when two inputs are told apart for certain. Post-processing never
+    raises it [D, Ex 3.2.3, App A]. Equivalently :math:`μ = \max_{i,h} TV(X_i, X_h) - 1`.
+
+    Parameters
+    ----------
+    channel
+        Any channel; all pairs of rows are compared unless a rule names the worst pair.
+    limit
+        Largest number of comparisons (pairs of rows times outputs) that is made.
+
+    Examples
+    --------
+    >>> from tightrope.channels import Channel, GeometricChannel
+    >>> dobrushin(Channel([[0.75, 0.25], [0.25, 0.75]]))
+    -0.5
+    >>> round(dobrushin(GeometricChannel(5, "ln(2)")), 12)    # diameter 4: -exp(-2ε)
+    -0.25
+    """
+    rows, columns = channel.shape
+    if isinstance(channel, GeometricChannel):
+        # Rows are ordered by likelihood ratio, so the two ends are told apart best.
+        return -float(np.minimum(channel.row(0), channel.row(rows - 1)).sum())
+    if rows * rows * columns > 2 * limit:
+        raise TooLarge(
+            f"the Dobrushin coefficient compares all pairs of {rows} rows with {columns} outputs, "
+            f"more than {limit} comparisons"
+        )
+    from scipy.spatial.distance import cdist
+
+    matrix, step = channel.matrix(), max(1, LIMITS.block // rows)
+    blocks = (matrix[low : low + step] for low in range(0, rows, step))
+    return max(float(cdist(block, matrix, "cityblock").max()) for block in blocks) / 2 - 1

@@ -293,7 +293,7 @@ def _is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
 def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
     i, h, length = graph.longest_edge()
     times = Fraction(h - i, channel.width) / Fraction(repr(length))
-    ratio = _exp(channel.step * (h - i))
+    ratio = exp_or_inf(channel.step * (h - i))
     return Worst((i, h), i, ratio, length, (times, channel.epsilon))
 
 
@@ -303,7 +303,7 @@ def _scaled_phi(channel: ScaledPhi) -> Worst:
     near = graph.neighbours(i)
     lengths = [graph.distance(i, int(h)) for h in near] if graph.has_lengths else [1.0]
     k = int(np.argmin(lengths))
-    ratio = _exp(float(channel.epsilon) * lengths[k])
+    ratio = exp_or_inf(float(channel.epsilon) * lengths[k])
     rule = (Fraction(1), channel.epsilon)
     return Worst((i, int(near[k])), i, ratio, float(lengths[k]), rule)
 
@@ -345,7 +345,7 @@ def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:
     if all(isinstance(move.ratio, Fraction) for move in moves):
         ratio: Fraction | float = math.prod((move.ratio for move in moves), start=Fraction(1))
     else:
-        ratio = _exp(math.fsum(move.value for move in moves))
+        ratio = exp_or_inf(math.fsum(move.value for move in moves))
     return Worst((i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(moves))
 
 
@@ -489,7 +489,7 @@ def allowed_ratio(epsilon: Epsilon, length: float) -> Fraction:
         return Fraction(1)
     if reach > LARGEST:
         return Epsilon(Fraction(LARGEST)).ratio
-    return Epsilon(epsilon.multiple * Fraction(repr(float(length))), epsilon.base).ratio
+    return epsilon.scaled(length).ratio
 
 
 def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:
@@ -506,9 +506,10 @@ def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:
         exact = worst.ratio == math.inf
         margin = float(epsilon) - worst.value
     slack = 0.0 if exact else tolerance
-    allowed = _exp(float(epsilon) * worst.length)
+    allowed = exp_or_inf(float(epsilon) * worst.length)
     return PrivacyCheck(margin >= -slack, *place, allowed, margin, exact, slack)
 
 
-def _exp(level: float) -> float:
+def exp_or_inf(level: float) -> float:
+    """Return the exponential of a number, infinite beyond the range of floats."""
     return math.exp(level) if level < 709 else math.inf

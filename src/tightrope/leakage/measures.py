@@ -34,8 +34,8 @@ from tightrope.channels import (
     ScaledPhi,
     UnboundedNoise,
 )
-from tightrope.channels.compare import dobrushin, reduced
-from tightrope.channels.generality import TIGHT_TOLERANCE, maximally_general
+from tightrope.channels.compose import reduced
+from tightrope.channels.generality import TIGHT_TOLERANCE, dobrushin, maximally_general
 from tightrope.channels.privacy import check_sizes, smallest_epsilon
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior

@@ -27,9 +27,8 @@ from tightrope.channels import (
     rational,
     remap,
 )
-from tightrope.channels.compare import dobrushin
 from tightrope.channels.derive import derivable
-from tightrope.channels.generality import make_maximally_general, maximally_general
+from tightrope.channels.generality import dobrushin, make_maximally_general, maximally_general
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.graphs import Clique, PathPower, petersen
 from tightrope.mechanisms import exponential, geometric

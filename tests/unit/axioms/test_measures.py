@@ -15,7 +15,7 @@ from tightrope.channels import (
     is_private,
     make_maximally_general,
 )
-from tightrope.channels.compare import dobrushin
+from tightrope.channels.generality import dobrushin
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, hypercube, petersen
 from tightrope.graphs.products import grid

@@ -39,6 +39,7 @@ def test_the_matrix_is_a_read_only_copy() -> None:
         ([[1, 0], [1.5, -0.5]], "got -0.5 at row 1, column 1"),
         ([[float("nan"), 1]], "got nan at row 0, column 0"),
         ([[1, 0], [1]], "rectangular"),
+        ([[10**400, 0]], "matrix of numbers"),
         ([], "non-empty"),
         ([1, 0], "non-empty matrix"),
         ([["a"]], "matrix of numbers"),

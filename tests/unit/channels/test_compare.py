@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, equal, remap
-from tightrope.channels.compare import dobrushin, reduced
+from tightrope.channels.compose import reduced
+from tightrope.channels.generality import dobrushin
 from tightrope.errors import TooLarge
 
 

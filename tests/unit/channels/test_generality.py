@@ -166,3 +166,23 @@ def test_refusals():
 def test_too_many_splits_are_refused():
     with pytest.raises(TooLarge, match="more than 3 splits"):
         make_maximally_general(IntegerChannel([[1]] * 6), PathPower(6), "ln(2)", most_splits=3)
+
+
+def test_levels_whose_ratios_multiply_beyond_floats():
+    made = make_maximally_general(Channel([[0.5, 0.5]] * 2), PathPower(2), 400)
+    assert len(made.steps) == 2
+    assert np.allclose(cascade(made.channel, made.remap).matrix(), 0.5)
+    # The ends of a longer path differ by exp(800), which no two floats do.
+    with pytest.raises(TooLarge, match="give integer weights"):
+        make_maximally_general(Channel([[0.5, 0.5]] * 3), PathPower(3), 400)
+    assert make_maximally_general(IntegerChannel([[1, 1]] * 3), PathPower(3), 400).exact
+    long = ExplicitGraph([(0, 1)], lengths=[2.0])
+    assert not maximally_general(Channel([[0.5, 0.5]] * 2), long, 400)
+
+
+def test_noise_that_is_maximal_by_rule_is_returned_itself():
+    """Its probabilities are too small for floats, so that its columns fall apart."""
+    noise = GeometricChannel(4, 400)
+    made = make_maximally_general(noise, PathPower(4), 400)
+    assert made.channel is noise
+    assert made.remap.targets.tolist() == [0, 1, 2, 3]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel
-from tightrope.channels.compare import reduced
+from tightrope.channels.compose import reduced
 from tightrope.errors import InputError
 from tightrope.leakage.measures import hyper, posterior
 

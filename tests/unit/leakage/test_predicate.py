@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.channels.compare import dobrushin
+from tightrope.channels.generality import dobrushin
 from tightrope.errors import InputError
 from tightrope.leakage import min_capacity, min_entropy_leakage
 from tightrope.leakage.measures import predicate_capacity, predicate_leakage
