@@ -8,15 +8,17 @@ the same answer. What does not agree is ``corrected`` if the claim carries an ex
 
 from __future__ import annotations
 
+import functools
 import importlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tightrope.channels import Channel, remap
 
@@ -24,6 +26,8 @@ from tightrope.channels import Channel, remap
 #: these), and what to show beside it: how many cases, which witness.
 Computed = tuple[Any, str]
 Check = Callable[[], Computed]
+#: What a check by cases yields: whether the claim holds in each of them.
+Cases = Iterator[bool]
 
 
 @dataclass(frozen=True)
@@ -147,10 +151,44 @@ class Paper:
 
         return add
 
+    def every(
+        self, result: str, cases: str, *, by: Callable[..., Any]
+    ) -> Callable[[Callable[[], Cases]], Check]:
+        """Return a decorator that adds the claim that all cases hold which a check yields.
 
-def remapped_at_random(
-    noise: Channel, random: np.random.Generator, outputs: int, spread: float
-) -> Channel:
+        What the cases are is shown beside it, with ``{}`` for how many of them hold.
+
+        >>> paper = Paper("X", "On addition")
+        >>> @paper.every("Ex 2", "for {} of 3 pairs", by=sum)
+        ... def _commutes() -> Cases:
+        ...     '''the order does not matter'''
+        ...     for a, b in ((1, 2), (2, 3), (0, 7)):
+        ...         yield sum([a, b]) == sum([b, a])
+        >>> paper.claims[0].row().computed
+        'yes: for 3 of 3 pairs'
+        """
+
+        def add(check: Callable[[], Cases]) -> Check:
+            @functools.wraps(check)
+            def counted() -> Computed:
+                held = list(check())
+                return bool(held) and all(held), cases.format(sum(held))
+
+            return self.claim(result, by=by)(counted)
+
+        return add
+
+
+def near(one: ArrayLike, other: ArrayLike, within: float = 1e-12) -> bool:
+    """Whether numbers differ by no more than rounding.
+
+    >>> near([0.1 + 0.2, 0.3], 0.3), near(1, 1.1)
+    (True, False)
+    """
+    return bool(np.allclose(one, other, rtol=0, atol=within))
+
+
+def scrambled(noise: Channel, random: np.random.Generator, outputs: int, spread: float) -> Channel:
     """Return a private channel that nobody designed: noise after a random remap."""
     return remap(noise, Channel(random.dirichlet(np.full(outputs, spread), size=noise.shape[1])))
 

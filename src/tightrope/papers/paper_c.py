@@ -17,7 +17,7 @@ from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, pe
 from tightrope.graphs.shapes import shortest_cycle
 from tightrope.mechanisms import exponential, geometric, randomized_response, tight_constraints
 from tightrope.optimize import design, minimax_remap
-from tightrope.papers.claims import Computed, Paper, sharpened
+from tightrope.papers.claims import Cases, Computed, Paper, near, sharpened
 from tightrope.queries import query
 
 paper = Paper(
@@ -25,7 +25,7 @@ paper = Paper(
     "Brenner, Nissim: Impossibility of differentially private universally optimal mechanisms "
     "(FOCS 2010)",
 )
-claim = paper.claim
+claim, every = paper.claim, paper.every
 
 # -- Single consumers, sums, histograms, bundles of counts (sections 2 and 3) --------------
 
@@ -85,13 +85,10 @@ def _observation_q() -> Computed:
     graph = Clique(3)
     consumer = uniform_on(graph, range(2))
     inside = [_second(Fraction(k, 8)) for k in range(4, 9)]
-    good = all(
-        is_private(channel, graph, "ln(2)")
-        and abs(expected_loss(channel, consumer) - 1 / 3) < 1e-12
-        for channel in inside
-    )
-    outside = [is_private(_second(Fraction(k, 8)), graph, "ln(2)").private for k in (3, 9)]
-    return bool(good and not any(outside)), "5 values inside, 2 outside, in integers"
+    kept = [is_private(_second(Fraction(k, 8)), graph, "ln(2)").private for k in range(3, 10)]
+    best = near([expected_loss(channel, consumer) for channel in inside], 1 / 3)
+    good = kept == [False, *[True] * 5, False]
+    return best and good, "5 values inside, 2 outside, in integers"
 
 
 @claim("Obs 3.2, X and Y", ("1/2", "1/3"), by=design)
@@ -174,45 +171,40 @@ def _theorem_26() -> Computed:
     return connected and not apart and derives, "geometric noise, and two outputs joined"
 
 
-@claim("Thm 2.7", by=design)
-def _theorem_27() -> Computed:
+@every("Thm 2.7", "{} consumers, against a linear program", by=design)
+def _theorem_27() -> Cases:
     """on a count the geometric mechanism serves every prior and monotone loss"""
-    random = np.random.default_rng(9)
-    graph, worst = query("count(6)").graph, 0.0
+    graph, random = query("count(6)").graph, np.random.default_rng(9)
     noise = geometric(graph, "ln(2)")
     for loss in ("binary", "absolute", "squared"):
         for _ in range(3):
             consumer = Consumer.of(graph, prior=random.dirichlet(np.full(7, 0.5)), loss=loss)
             best = design(graph, "ln(2)", consumer, route="plain").expected_loss
-            worst = max(worst, abs(expected_loss(noise, consumer) - best))
-    return worst < 1e-7, "9 consumers, against a linear program"
+            yield near(expected_loss(noise, consumer), best, 1e-7)
 
 
-@claim("Thm 2.8", by=minimax_remap)
-def _theorem_28() -> Computed:
+@every("Thm 2.8", "{} consumers, against a linear program", by=minimax_remap)
+def _theorem_28() -> Cases:
     """and every risk-averse consumer, by a random remap"""
-    graph, worst = query("count(5)").graph, 0.0
+    graph = query("count(5)").graph
     noise = geometric(graph, "ln(2)")
     for loss in ("binary", "absolute", "squared"):
         for support in ((0, 1, 2), (1, 4), range(6)):
             consumer = Consumer(support=support, loss=read_loss(loss, graph))
             best = design(graph, "ln(2)", consumer).expected_loss
-            worst = max(worst, abs(minimax_remap(noise, consumer).worst_loss - best))
-    return worst < 1e-7, "9 consumers, against a linear program"
+            yield near(minimax_remap(noise, consumer).worst_loss, best, 1e-7)
 
 
-@claim("§2.2.1", by=is_private)
-def _constraints() -> Computed:
+@every("§2.2.1", "both tests agree on {} of 30 channels", by=is_private)
+def _constraints() -> Cases:
     """(2) to (5) describe the private mechanisms of a count"""
-    graph, random, agreed = query("count(4)").graph, np.random.default_rng(10), 0
+    graph, random = query("count(4)").graph, np.random.default_rng(10)
     for _ in range(30):
         share = random.choice([0.0, 0.02, 0.2])
         rows = sharpened(geometric(graph, "ln(2)"), share, random).matrix()
-        direct = bool(
-            (rows[:-1] >= rows[1:] / 2 - 1e-12).all() and (rows[:-1] / 2 <= rows[1:] + 1e-12).all()
-        )
-        agreed += direct == is_private(Channel(rows), graph, "ln(2)").private
-    return agreed == 30, f"both tests agree on {agreed} of 30 channels"
+        pairs = (rows[:-1], rows[1:]), (rows[1:], rows[:-1])
+        direct = all((one >= other / 2 - 1e-12).all() for one, other in pairs)
+        yield direct == is_private(Channel(rows), graph, "ln(2)").private
 
 
 @claim("Obs 3.1, response", by=randomized_response)
@@ -238,15 +230,12 @@ def _footnote_7() -> Computed:
     return graph.is_tree and graph.max_degree == 3 and graph.size == 4, ""
 
 
-@claim("(13)", by=design)
-def _cycle_rows() -> Computed:
+@every("(13)", "for {} cycles, m = 4 to 7, by linear programs", by=design)
+def _cycle_rows() -> Cases:
     """on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)"""
-    worst = 0.0
     for m in (4, 5, 6, 7):
         found = design(Cycle(m), "ln(2)", route="plain").channel
-        rows = found.matrix() - exponential(Cycle(m), "ln(2)").matrix()
-        worst = max(worst, float(np.abs(rows).max()))
-    return worst < 1e-7, "m = 4, 5, 6, 7, by linear programs"
+        yield near(found.matrix(), exponential(Cycle(m), "ln(2)").matrix(), 1e-7)
 
 
 @claim("(14)", "4/9", by=design)
@@ -263,20 +252,16 @@ def _claim_44() -> Computed:
     return impossible(("cycle(3)", "cycle(4)", "cycle(5)", "cycle(8)"), ("bayesian",))
 
 
-@claim("Claim 4.5", by=cycle_labelling)
-def _claim_45() -> Computed:
+@every("Claim 4.5", "on {} graphs", by=cycle_labelling)
+def _claim_45() -> Cases:
     """the labelling changes by at most 1 modulo m along every edge"""
     spiked = ExplicitGraph([*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)])
     graphs = (petersen(), query("grid(4,5)").graph, spiked, query("truncated_tetrahedron").graph)
     for graph in graphs:
-        cycle = shortest_cycle(graph)
-        if cycle is None:
-            return False, f"{graph.name} has no cycle"
+        cycle = shortest_cycle(graph) or ()
         labels, m = np.array(cycle_labelling(graph, cycle)), len(cycle)
         steps = np.abs(labels[graph.edge_array()[:, 0]] - labels[graph.edge_array()[:, 1]])
-        if (np.minimum(steps, m - steps) > 1).any():
-            return False, graph.name
-    return True, "on 4 graphs"
+        yield bool((np.minimum(steps, m - steps) <= 1).all())
 
 
 @claim("Thm 4.2", by=universality)
