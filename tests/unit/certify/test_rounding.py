@@ -1,5 +1,6 @@
 """Rounding to integers."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from tightrope.certify import certify
 from tightrope.certify.judge import Graph
-from tightrope.certify.weights import _close, _times, round_channel
+from tightrope.certify.weights import MOVED_LIMIT, _close, _times, round_channel
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.errors import CheckFailed
 from tightrope.graphs import ExplicitGraph, PathPower
@@ -51,3 +52,12 @@ def test_the_violated_pair_is_named(graph):
         CheckFailed, match=r"output 1 is 5 times as likely for row [13] as for row 2"
     ):
         certify(Channel(bad), graph, "ln(2)")
+
+
+@pytest.mark.parametrize(("outputs", "epsilon"), [(4, "1e-9"), (40, "1e-8"), (300, "1e-7")])
+def test_a_refusal_says_what_is_more_than_the_limit(outputs, epsilon):
+    """Rows of nearly equal weights may differ by so little that the rest must be large."""
+    with pytest.raises(CheckFailed, match="rounding to integers would move") as refused:
+        certify(GeometricChannel(outputs, epsilon), f"path({outputs})", epsilon)
+    share, limit = map(float, re.findall(r"[0-9.]+e-[0-9]+", str(refused.value)))
+    assert share > limit == MOVED_LIMIT
