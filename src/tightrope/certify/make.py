@@ -68,7 +68,7 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
         chunk = judge.section_chunk(name, nodes)
         width = 8
         if flat.dtype == object:
-            bits = max((abs(int(x)).bit_length() for x in flat), default=0)
+            bits = max(int(flat.max(initial=0)), -int(flat.min(initial=0))).bit_length()
             width = -(-(bits + 1) // 64) * 8
         packed = []
         for start in range(0, len(flat), chunk):
@@ -240,17 +240,7 @@ def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
     unit = judge.common_unit(exact, 400)
     if not unit:
         raise InputError("the losses have no common denominator of less than 400 bits")
-    return unit, narrow(np.array([int(value * unit) for value in exact], object))
-
-
-def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return integers of any size in 64 bits where all of them fit.
-
-    >>> narrow(np.array([1, 2], object)).dtype, narrow(np.array([1 << 70], object)).dtype
-    (dtype('int64'), dtype('O'))
-    """
-    small = not len(values) or max(abs(int(values.max())), abs(int(values.min()))) < 1 << 62
-    return values.astype(np.int64) if small else values
+    return unit, np.array([int(value * unit) for value in exact], object)
 
 
 #: Binary places of prices, multipliers and the like.
@@ -375,7 +365,7 @@ def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sec
     sections = {"prices": prices + (1 << 400)}
     if len(keep):
         named = zip(("guess", "from", "to", "value"), (guess, start, end, value), strict=True)
-        sections |= {f"arc_{name}": narrow(part[keep]) for name, part in named}
+        sections |= {f"arc_{name}": part[keep] for name, part in named}
     return fields | {"arcs": len(keep), "weight": None}, sections
 
 
@@ -399,7 +389,7 @@ def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
             break
     if rounds > 1 and short.any():
         raise CheckFailed("the prices are not paid for, and not only by rounding")
-    sections["prices"] = narrow(prices)
+    sections["prices"] = prices
     return consumer.price_bound(prices)
 
 
@@ -466,7 +456,7 @@ def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
     choices = dyadic(given.choices, "choices").reshape(len(np.asarray(given.choices)), -1)
     choices = choices * share // choices.sum(axis=1, keepdims=True)
     choices[np.arange(len(choices)), choices.argmax(axis=1)] += share - choices.sum(axis=1)
-    sections["choices"] = narrow(choices.ravel())
+    sections["choices"] = choices.ravel()
     return fields, weight, sections
 
 
