@@ -75,7 +75,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import accumulate, combinations, pairwise, permutations
-from math import ceil, comb, factorial, inf, isfinite, lcm, log2, nextafter, prod
+from math import ceil, comb, inf, isfinite, lcm, log2, nextafter, prod
 from operator import mul
 from typing import Any
 
@@ -908,11 +908,16 @@ def question_graph(question: str, relation: str) -> Graph:
     large = f"question: {question} is too large"
     need(not sizes or max(sizes) < 1 << 23, large)
     form, sides, edges = "box", [(0, 0)], None
-    match name, sizes:
-        case "count", [n]:
-            sides = [(n + 1, 1)]
-        case "path", [n]:
-            sides = [(n, 1)]
+    match named_lattice(name, sizes, relation) or (name, sizes):
+        case Lattice("line" | "cube") as found if found.inner == found.people:
+            sides = [(found.people + 1, found.width)] * min(found.parts, 65)
+        case Lattice("line") as found if found.people >= 1 << 12:
+            form, sides = "capped", [(found.people + 1, found.width)]
+        case Lattice("line", _, last, width) as found:  # nobody can join those that all people have
+            ends = ((i, range(i + 1, min(last, i + width) + 1)) for i in range(found.inner + 1))
+            edges = [(i, h) for i, near in ends for h in near]
+        case Lattice("roots" | "cross") as found:
+            return histogram_graph(found)
         case "clique" | "choice", [n]:
             sides = [(n, n - 1)]
         case "cycle", [n] if n > 2:
@@ -927,17 +932,6 @@ def question_graph(question: str, relation: str) -> Graph:
             form, sides = "product", [(2, 1)] * min(d, 65)
         case "databases", [u, v] if change:
             form, sides = "product", [(v + absent, v - 1 + absent)] * min(u, 65)
-        case "counts", [n, k] if change:
-            sides = [(n + 1, 1)] * min(k, 65)
-        case ("sum", [u, v]) if change or v == 1:
-            sides = [(u * v + 1, v)]
-        case "mean", [u, v] if not absent:
-            sides = [(u * v + 1, v)]
-        case "sum", [u, v] if u * v >= 1 << 12:
-            form, sides = "capped", [(u * v + 1, v)]
-        case "sum", [u, v]:  # nobody can join those that only u people have
-            ends = ((i, range(i + 1, min(u * v, i + v) + 1)) for i in range((u - 1) * v + 1))
-            edges = [(i, h) for i, near in ends for h in near]
         case "star", [k]:
             need(k < 1 << 20, large)
             edges = [(0, i) for i in range(1, k + 1)]
@@ -946,8 +940,6 @@ def question_graph(question: str, relation: str) -> Graph:
             nodes = sum(b**row for row in range(height + 1))
             need(nodes <= 1 << 20, large)
             edges = [((i - 1) // b, i) for i in range(1, nodes)]
-        case "histogram", [people, classes]:
-            return histogram_graph(people, classes, change, absent)
         case _:
             short = f"question: {question} under {relation} is not known here"
             need(False, f"{short}, but to tightrope verify")
@@ -1001,16 +993,17 @@ def digits(i: int, sides: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def histogram_graph(people: int, classes: int, change: bool, absent: bool) -> Graph:
+def histogram_graph(lattice: Lattice) -> Graph:
     """Derive ``histogram(n,c)``: counts in lexicographic order; a neighbour moves one person.
 
     Absent people are one more class, which labels do not show; under add-remove every move is
     into it or out of it.
 
-    >>> histogram_graph(1, 3, True, False).edges.tolist()
+    >>> histogram_graph(Lattice("roots", 3, 1)).edges.tolist()
     [[0, 1], [0, 2], [1, 2]]
     """
-    bins = classes + absent
+    people, change = lattice.people, lattice.form == "roots"
+    bins, classes = lattice.parts + (not change), lattice.parts - lattice.hidden
     small = people * bins < 1 << 20 and comb(people + bins - 1, bins - 1) <= 1 << 16
     need(small, "question: this histogram is too large")
     need_work("listing a histogram", comb(people + bins - 1, bins - 1) * bins**3, 50)
@@ -2144,28 +2137,32 @@ class Lattice:
             return comb(self.people + self.parts, self.parts)
         return int((self.people + 1) ** self.parts)
 
+    def ball(self, t: int) -> int:
+        """Return how many points of a line, cube or range lie up to distance t."""
+        k = self.parts
+        if self.form == "range":
+            return int((t + 1) ** (k + 1) - t ** (k + 1))
+        return int((2 * (self.core + t * self.width) + 1) ** k)
+
+    def series(self) -> tuple[list[int], int]:
+        """Return P and m: the sizes of the layers are the coefficients of P(x)/(1-x)^m."""
+        k = self.parts
+        if self.form == "cross":
+            return [comb(k, j) for j in range(k + 1)], k
+        if self.form == "roots":
+            return [comb(k - 1, j) ** 2 for j in range(k)], k - 1
+        return numerator([self.ball(t) for t in range(k + 1)]), k
+
     def layer(self, t: int) -> int:
         """Return how many points lie at distance t, for one t."""
-        k = self.parts
-        if self.form in ("cross", "roots") and t:
-            m = k if self.form == "cross" else k - 1
-            top = (comb(m, j) ** (1 if self.form == "cross" else 2) for j in range(min(m, t) + 1))
-            return sum(c * comb(t - j + m - 1, m - 1) for j, c in enumerate(top))
-        if self.form == "cube":
-            return int((2 * t + 1) ** k - (2 * t - 1) ** k) if t else 1
-        if self.form == "range":
-            return int((t + 1) ** (k + 1) - 2 * t ** (k + 1) + abs(t - 1) ** (k + 1)) if t else 1
-        return 2 * self.width if t else 2 * self.core + 1
+        top, m = self.series()
+        return sum(c * comb(t - j + m - 1, m - 1) for j, c in enumerate(top[: t + 1]))
 
     def layers(self, count: int) -> list[int]:
-        """Return how many points lie at distance 0, 1, …: coefficients of P(x)/(1-x)^m."""
+        """Return how many points lie at distance 0, 1, …, up to a count."""
         k = self.parts
         need_work("the layers of a lattice", count * (k + 1), 400, count * (k + 20) * 8)
-        if self.form == "cross":
-            return _series([comb(k, j) for j in range(k + 1)], k, count)
-        if self.form == "roots":
-            return _series([comb(k - 1, j) ** 2 for j in range(k)], k - 1, count)
-        return [self.layer(t) for t in range(count)]
+        return _series(*self.series(), count)
 
     def lost(self, loss: str, count: int) -> list[int]:
         """Return the sums of a loss over the layers, in units of the step (or its square)."""
@@ -2188,6 +2185,8 @@ class Lattice:
     def lost_within(self, loss: str, t: int) -> int:
         """Return the sum of a loss over all points of a line, cube or range up to distance t."""
         k, r = self.parts, self.core + t * self.width
+        if loss == "binary":
+            return self.ball(t) - 1
         if self.form == "range":
             ends = ((m, 2 if loss == "absolute" else m) for m in (t, t + 1))
             less, more = (k * m**k * (m * m - 1) * times // 6 for m, times in ends)
@@ -2217,6 +2216,30 @@ class Lattice:
         return (2 * self.parts * far) ** 2 if loss == "squared" else 2 * self.parts * far
 
 
+def numerator(values: list[int]) -> list[int]:
+    """Return P with ``Σ_t f(t)·x^t = P(x)/(1-x)^n`` by n values of an f of degree less than n.
+
+    >>> numerator([1, 9, 25])
+    [1, 6, 1]
+    """
+    for _ in values:
+        values = [b - a for a, b in pairwise([0, *values])]
+    return values
+
+
+def evaluated(top: list[int], x: Fraction) -> Fraction:
+    """Return a polynomial at x, by Horner's rule in integers.
+
+    >>> evaluated([1, 6, 1], Fraction(1, 2))
+    Fraction(17, 4)
+    """
+    value, scale = 0, 1
+    for coefficient in reversed(top):
+        value = value * x.numerator + coefficient * scale
+        scale *= x.denominator
+    return Fraction(value * x.denominator, scale)
+
+
 def _series(top: list[int], power: int, count: int) -> list[int]:
     """Return the first coefficients of a polynomial over (1-x)^power."""
     found = [*top[:count], *[0] * (count - len(top))]
@@ -2244,28 +2267,32 @@ def question_lattice(question: str, relation: str) -> Lattice:
     >>> question_lattice("histogram(6000,8)", "change-one").form
     'roots'
     """
-    name, sizes = called(question)
-    change, absent = relation != "add-remove", relation != "change-one"
-    found = None
-    match name, sizes:
-        case "count", [n]:
-            found = Lattice("line", 1, n, inner=n)
-        case "path", [n]:
-            found = Lattice("line", 1, n - 1, inner=n - 1)
-        case "sum", [n, k]:
-            inner = n * k if change or k == 1 else (n - 1) * k
-            found = Lattice("line", 1, n * k, k, inner=inner)
-        case "mean", [n, k] if not absent:
-            found = Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
-        case "counts", [n, k]:
-            found = Lattice("cube" if change else "range", k, n, inner=n if change else n - 1)
-        case "histogram", [n, k] if k + absent > 1:
-            form, parts = ("roots", k + absent) if change else ("cross", k)
-            hidden = absent and form == "roots"
-            found = Lattice(form, parts, n, hidden=hidden, inner=n // parts)
-    if found is None or not found.people or found.parts > 1000:
+    found = named_lattice(*called(question), relation)
+    known = found is not None and found.people > 0 and found.parts <= 1000
+    if found is None or not known or (found.form, found.parts) == ("roots", 1):
         raise Refused(f"question: {question} under {relation} has no lattice that is known here")
     return found
+
+
+def named_lattice(name: str, sizes: list[int], relation: str) -> Lattice | None:
+    """Return the lattice that the answers of a question are a part of, if there is one."""
+    change, absent = relation != "add-remove", relation != "change-one"
+    match name, sizes:
+        case "count", [n]:
+            return Lattice("line", 1, n, inner=n)
+        case "path", [n]:
+            return Lattice("line", 1, n - 1, inner=n - 1)
+        case "sum", [n, k]:
+            inner = n * k if change or k == 1 else (n - 1) * k
+            return Lattice("line", 1, n * k, k, inner=inner)
+        case "mean", [n, k] if not absent:
+            return Lattice("line", 1, n * k, k, step=Fraction(1, n), inner=n * k)
+        case "counts", [n, k]:
+            return Lattice("cube" if change else "range", k, n, inner=n if change else n - 1)
+        case "histogram", [n, k]:
+            form, parts = ("roots", k + absent) if change else ("cross", k)
+            return Lattice(form, parts, n, hidden=absent and change, inner=n // parts)
+    return None
 
 
 def falling_levels(first: Sequence[int], ratio: Fraction, most: int = 1 << 62) -> list[int]:
@@ -2476,25 +2503,15 @@ def _check_flow(
 
 def _line_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     """Return the least ratio over all cores of a line: it falls up to the best core, then rises."""
-    g, v = Fraction(gamma, 1 << 62), lattice.width
-    sums = [1 / (1 - g), g / (1 - g) ** 2, g * (1 + g) / (1 - g) ** 3]
-    sums.append(g * (1 + 4 * g + g * g) / (1 - g) ** 4)
 
-    def ratio(r: int) -> Fraction:
-        """Return Σ γ^t·loss over Σ γ^t·points of the intervals of r + t·v on either side."""
-        if loss == "binary":
-            lost = [2 * r, 2 * v]
-        elif loss == "distance":
-            lost = [2 * r, v + 2 * r, v]
-        elif loss == "absolute":
-            lost = [r * (r + 1), v * (2 * r + 1), v * v]
-        else:
-            ends = (r * (r + 1) * (2 * r + 1), v * (6 * r * r + 6 * r + 1), v * v * (6 * r + 3))
-            lost = [Fraction(x, 3) for x in (*ends, 2 * v**3)]  # type: ignore[misc]
-        points = (2 * r + 1) * sums[0] + 2 * v * sums[1]
-        return Fraction(sum(map(mul, lost, sums)) / points)
+    def ratio(core: int) -> Fraction:
+        """Return Σ γ^t·loss over Σ γ^t·points of the balls around a core: both are cubic in t."""
+        line = replace(lattice, core=core)
+        values = zip(*((line.lost_within(loss, t), line.ball(t)) for t in range(4)), strict=True)
+        lost, points = (evaluated(numerator([*f]), Fraction(gamma, 1 << 62)) for f in values)
+        return lost / points
 
-    low, high = 0, v - 1
+    low, high = 0, lattice.width - 1
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if ratio(middle + 1) >= ratio(middle) else (middle + 1, high)
@@ -2514,24 +2531,18 @@ def ended_bound(lattice: Lattice, loss: str, alpha: int, slope: Fraction) -> Fra
     N_t fall, so from M on this is less than a geometric series. For squared loss
     ``μ <= (1+s)·V + (1+1/s)·Σ(z-r(z))²``.
     """
-    beta, k, form = slope, lattice.parts, lattice.form
+    beta, lattice, form = slope, replace(lattice, core=0), lattice.form
     inside = lattice.inner // (1 if form == "roots" else 2 * lattice.width)
     near, far = lattice.layer(inside), lattice.layer(inside + 1)
     rho = beta * far / near
     if not inside or rho >= 1:
         return Fraction(0)
-    whole = {
-        "line": 1 + 2 * lattice.width * beta / (1 - beta),
-        "cross": ((1 + beta) / (1 - beta)) ** k,
-        "cube": factorial(k) * (2 * beta / (1 - beta)) ** k,
-        "range": factorial(k + 1) * (beta / (1 - beta)) ** k,
-    }.get(form)
-    if whole is None:
-        whole = sum(comb(k - 1, j) ** 2 * beta**j for j in range(k)) / (1 - beta) ** (k - 1)
+    top, power = lattice.series()
+    whole = evaluated(top, beta) / (1 - beta) ** power
     places = near.bit_length() + 128
     share = _power_above(beta, inside, places) * near / whole
-    per_step = {"line": lattice.width, "cross": 1, "roots": 2}.get(form, k)
-    best = unbounded_bound(replace(lattice, core=0), loss, int(alpha * beta))
+    per_step = {"line": lattice.width, "cross": 1, "roots": 2}.get(form, lattice.parts)
+    best = unbounded_bound(lattice, loss, int(alpha * beta))
     if loss == "binary":
         return best - share * rho / (1 - rho)
     if loss == "squared":

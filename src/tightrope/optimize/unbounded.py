@@ -17,8 +17,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightrope.channels import UnboundedNoise
 from tightrope.consumers import Consumer
@@ -223,16 +226,18 @@ def best_core(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> int:
 
 
 def _log_mass(lattice: NoiseLattice, fall: float) -> float:
-    r"""Return the logarithm of a lower bound of :math:`\sum_t N_t \beta^t`, with β = e^-fall."""
-    k, beta, rest = lattice.parts, math.exp(-fall), -math.expm1(-fall)
-    if lattice.form == "line":
-        return math.log1p(2 * lattice.width * beta / rest)
-    if lattice.form == "cross":
-        return k * math.log((1 + beta) / rest)
-    if lattice.form == "cube":
-        return math.lgamma(k + 1) + k * math.log(2 * beta / rest)
-    if lattice.form == "range":
-        return math.lgamma(k + 2) + k * math.log(beta / rest)
-    terms = [2 * math.log(math.comb(k - 1, j)) - fall * j for j in range(k)]
-    top = max(terms)
-    return top + math.log(math.fsum(math.exp(x - top) for x in terms)) - (k - 1) * math.log(rest)
+    r"""Return the logarithm of :math:`\sum_t N_t \beta^t`, with β = e^-fall."""
+    top = _numerator(lattice)
+    powers = np.arange(len(top))
+    whole = float(np.logaddexp.reduce(top - fall * powers))
+    return whole - float(powers[-1]) * math.log(-math.expm1(-fall))
+
+
+@lru_cache(maxsize=64)
+def _numerator(lattice: NoiseLattice) -> NDArray[np.float64]:
+    r"""Return the logarithms of the coefficients of P: :math:`\sum_t N_t x^t = P(x)/(1-x)^m`."""
+    power = lattice.parts - (lattice.form == "roots")
+    top = lattice.layers(power + 1)
+    for _ in range(power):
+        top = [b - a for a, b in pairwise([0, *top])]
+    return np.array([math.log(coefficient) for coefficient in top])
