@@ -219,64 +219,61 @@ class Phi:
         r"""Solve :math:`\Phi z = 1`: the tight-constraints mechanism's diagonal [A, Lemma 3]."""
         return self._solve(np.ones(self.size))
 
-    def _solve(self, b: NDArray[np.float64], refinements: int = 4) -> Solution:
-        """Solve and improve the solution until its signs are certain."""
-        structure = self.structure
-        x: NDArray[Any] | None = None
-        if not structure.is_singular(self.alpha):
-            x = structure.solve(self.alpha, b)
-        if x is None or (self.size <= DenseStructure.limit and not self._solves(x, b)):
-            return self._all_solutions(b)
-        x, target = x.astype(np.longdouble), b.astype(np.longdouble)
-        best, rest, smallest = x, target, np.inf
-        for _ in range(refinements):
-            left = target - structure.apply(self.precise_alpha, x)
-            size = float(np.abs(left).max())
-            if not size < smallest:
-                break
-            best, rest, smallest = x, left, size
-            error = self._error(best, rest)
-            # Entries of the returned doubles are rounded once more, which is part of the error.
-            if error is not None and error < np.abs(best).min():
-                break
-            if size == 0 or (error is None and size <= self._enough(best, b)):
-                break
-            x = x + structure.solve(self.alpha, left.astype(np.float64))
-        values, none = frozen(best.astype(np.float64)), np.zeros((self.size, 0))
-        return Solution(values, smallest, self._error(best, rest), structure.words, none)
-
-    def _solves(
+    def _solve(
         self,
-        x: NDArray[Any],
-        b: NDArray[Any],
+        b: NDArray[np.float64],
+        refinements: int = 4,
         tolerance: float = 1e-9,
         largest: float = 1e12,
-    ) -> bool:
-        """Whether elimination found a solution: finite, with a residual within the tolerance.
+    ) -> Solution:
+        """Solve and improve the solution until its signs are certain.
 
-        A nearly singular Φ answers with huge entries that cancel.
+        It counts as solved with a residual within the tolerance and no entry beyond the largest,
+        both relative to b: a nearly singular Φ answers with huge entries that cancel.
         """
-        if not np.isfinite(x).all():
-            return False
+        structure, target = self.structure, b.astype(np.longdouble)
+        if structure.is_singular(self.alpha):
+            return self._all_solutions(b)
+        best, rest = np.zeros_like(target), target
         with np.errstate(all="ignore"):
-            left = np.abs(b - self.structure.apply(self.alpha, x)).max()
-        scale = max(1.0, float(np.abs(b).max()))
-        return bool(left <= tolerance * scale and np.abs(x).max() < largest * scale)
+            for _ in range(refinements):
+                x = best + structure.solve(self.alpha, rest.astype(np.float64))
+                left = target - structure.apply(self.precise_alpha, x)
+                if not np.abs(left).max() < np.abs(rest).max():
+                    break
+                best, rest = x, left
+                if self._is_certain(best, rest, b):
+                    break
+        residual, scale = float(np.abs(rest).max()), max(1.0, float(np.abs(b).max()))
+        solved = residual <= tolerance * scale and np.abs(best).max() < largest * scale
+        if not solved and self.size <= DenseStructure.limit:
+            return self._all_solutions(b)
+        # Entries of the returned doubles are rounded once more, which is part of the error.
+        values, none = frozen(best.astype(np.float64)), np.zeros((self.size, 0))
+        return Solution(values, residual, self._error(best, rest), structure.words, none)
 
     def _weight(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return Φ|x|, relative to which products with Φ and solutions round."""
         return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
 
-    def _enough(
-        self, x: NDArray[Any], b: NDArray[Any], share: float = 1e-12, units: int = 16
-    ) -> float:
-        """Return the residual that is small enough where no bound on the inverse is known.
+    def _is_certain(
+        self,
+        x: NDArray[Any],
+        rest: NDArray[Any],
+        b: NDArray[Any],
+        share: float = 1e-12,
+        units: int = 16,
+    ) -> bool:
+        """Whether all signs are proven, or the residual is small enough without a bound.
 
-        It is a share of the right-hand side, or some units of rounding of a solution in doubles.
-        A smaller one would prove nothing.
+        Where no bound on the inverse is known, a residual below a share of the right-hand side, or
+        some units of rounding of a solution in doubles, would prove nothing more.
         """
+        error = self._error(x, rest)
+        if error is not None:
+            return bool(error < np.abs(x).min())
         rounding = units * float(np.finfo(np.float64).eps) * float(self._weight(x).max())
-        return max(share, share * float(np.abs(b).max()), rounding)
+        return bool(np.abs(rest).max() <= max(share, share * float(np.abs(b).max()), rounding))
 
     def _error(self, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
         """Bound the distance of x from the true solution by the residual, or return ``None``.

@@ -67,9 +67,10 @@ def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch
     assert LatticeStructure.of(BOXES[0])._by_cells(0.9, np.ones(125)) is not None
 
 
-def test_two_counts_at_a_tiny_level_fall_back_on_classes() -> None:
-    """Conjugate gradients need thousands of steps here."""
+def test_two_counts_at_a_tiny_level_are_refined_and_proven() -> None:
+    """Conjugate gradients need thousands of steps here, and doubles leave a residual of 1e-8."""
     graph = StrongProduct([PathPower(60)] * 2)
     found = Phi(graph, 0.01).solve_ones()
-    assert found.residual < 1e-9
+    assert found.residual < 1e-15
     assert found.least[1] < -0.1
+    assert found.positive is False
