@@ -678,30 +678,25 @@ def tableau_decision(pair: _Pair, limit: int) -> Remap | Integers | None:
     rows, columns = n * k + m, m * k
     if rows * (columns + rows) > limit:
         return None
-    table = np.zeros((rows + 1, columns + rows + 1), dtype=object)
-    for w in range(k):
-        # Column o of block w is entry (o, w) of total_x·T.
-        table[w * n : (w + 1) * n, w * m : (w + 1) * m] = pair.y
-        table[w * n : (w + 1) * n, -1] = pair.x[:, w] * pair.total_y
-        table[n * k + np.arange(m), w * m + np.arange(m)] = 1
-    table[n * k : rows, -1] = pair.total_x
-    table[np.arange(rows), columns + np.arange(rows)] = 1
-    table[-1, :columns] = -table[:-1, :columns].sum(axis=0)
-    table[-1, -1] = -table[:-1, -1].sum()
-    basis = [columns + r for r in range(rows)]
+    # Entry (o, w) of total_x·T is variable w·m + o; every row has a variable of its own beside.
+    blocks = np.kron(np.eye(k, dtype=int), pair.y)
+    sums = np.kron(np.ones((1, k), dtype=int), np.eye(m, dtype=object))
+    right = np.append((pair.x * pair.total_y).T, [pair.total_x] * m)
+    table = np.hstack([np.vstack([blocks, sums]), np.eye(rows, dtype=object), right[:, None]])
+    costs = -table.sum(axis=0)
+    costs[columns:-1] = 0
+    table = np.vstack([table, costs])
+    basis = np.arange(columns, columns + rows)
     scale = _simplex(table, basis, columns)
     if table[-1, -1] == 0:
-        flat = [0] * columns
-        for r, column in enumerate(basis):
-            if column < columns:
-                flat[column] = int(table[r, -1])
-        remap = np.array(flat, dtype=object).reshape(k, m).T
-        return remap, scale * pair.total_x
+        values = np.zeros(columns + rows, dtype=object)
+        values[basis] = table[:-1, -1]
+        return values[:columns].reshape(k, m).T, scale * pair.total_x
     gains = scale - table[-1, columns : columns + n * k]
     return np.asarray(gains.reshape(k, n).T)
 
 
-def _simplex(table: Integers, basis: list[int], columns: int) -> int:
+def _simplex(table: Integers, basis: NDArray[np.int64], columns: int) -> int:
     """Bring the last row to non-negative entries; the entries stay integers over one scale."""
     scale, stalled = 1, 0
     while True:
@@ -712,20 +707,23 @@ def _simplex(table: Integers, basis: list[int], columns: int) -> int:
         # The rule of least index ends every cycle; the steepest column is faster before.
         enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
         column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
-        leave = -1
-        for r, entry in enumerate(column):
-            if entry > 0:
-                if leave >= 0:
-                    ahead = right[r] * column[leave] - right[leave] * entry
-                    if ahead > 0 or (ahead == 0 and basis[r] > basis[leave]):
-                        continue
-                leave = r
+        leave = _leaving(column, right, basis)
         stalled = stalled + 1 if right[leave] == 0 else 0
         pivot, kept = table[leave, enter], table[leave].copy()
         table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
         table[leave] = kept
         scale = pivot
         basis[leave] = enter
+
+
+def _leaving(column: list[int], right: list[int], basis: NDArray[np.int64]) -> int:
+    """Return the row with the least quotient right/column, of several that of least index."""
+
+    def ahead(r: int, s: int) -> int:
+        return int(right[r] * column[s] - right[s] * column[r] or basis[r] - basis[s])
+
+    rows = (r for r, entry in enumerate(column) if entry > 0)
+    return min(rows, key=functools.cmp_to_key(ahead))
 
 
 # -- floats -------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
-from tightrope.graphs.base import frozen
+from tightrope.graphs.base import check_each, frozen
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call, to_exact
 
@@ -276,10 +276,7 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
         values = _from_texts(matrix)
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"a loss must be a non-empty matrix, got shape {values.shape}")
-    bad = np.argwhere(~np.isfinite(values))
-    if len(bad):
-        i, k = map(int, bad[0])
-        raise InputError(f"losses must be finite, got {values[i, k]} at row {i}, column {k}")
+    check_each(np.isfinite(values), values, "losses must be finite", "at row {}, column {}")
     return frozen(values)
 
 

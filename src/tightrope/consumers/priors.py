@@ -34,7 +34,7 @@ from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.exact import power
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS, frozen
+from tightrope.graphs.base import LIMITS, check_each, frozen
 from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
 from tightrope.texts import read_call, read_list, to_exact
@@ -612,12 +612,11 @@ def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
 def _check_distribution(values: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(values) == 0:
         raise InputError("a prior needs at least one probability, got none")
-    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-    if len(bad):
-        raise InputError(
-            f"probabilities must be finite and non-negative, got {values[bad[0]]:.12g} "
-            f"at position {bad[0]} (counting from 0)"
-        )
+    must, place = (
+        "probabilities must be finite and non-negative",
+        "at position {} (counting from 0)",
+    )
+    check_each(np.isfinite(values) & (values >= 0), values, must, place)
     total = float(values.sum())
     if not abs(total - 1) <= PRIOR_SUM_TOLERANCE:
         raise InputError(

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
+from tightrope.graphs.base import LIMITS, AnswerGraph, check_each, float_array, frozen
 
 if TYPE_CHECKING:
     import networkx
@@ -338,17 +338,11 @@ def _edge_ends(edges: ArrayLike | Iterable[tuple[int, int]]) -> NDArray[np.int64
 
 
 def _edge_lengths(lengths: ArrayLike, edges: int) -> NDArray[np.float64]:
-    try:
-        values = np.array(lengths, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError("edge lengths must be numbers") from None
+    values = float_array(lengths, "edge lengths must be numbers")
     if values.shape != (edges,):
         raise InputError(f"one length for each of the {edges} edges, got shape {values.shape}")
-    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
-    if len(bad):
-        raise InputError(
-            f"edge lengths must be positive and finite, got {values[bad[0]]} at edge {bad[0]}"
-        )
+    must = "edge lengths must be positive and finite"
+    check_each(np.isfinite(values) & (values > 0), values, must, "at edge {}")
     return values
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import LIMITS, frozen
+from tightrope.graphs.base import LIMITS, check_each, float_array, frozen
 from tightrope.graphs.explicit import LabelledGraph, different_labels
 from tightrope.graphs.lines import CompleteGraph
 
@@ -163,16 +163,11 @@ def _in_space(degrees: Array) -> Array:
 
 
 def _checked_points(points: ArrayLike, metric: str) -> Array:
-    try:
-        values = np.array(points, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("points must be rows of as many numbers each") from None
+    values = float_array(points, "points must be rows of as many numbers each")
     if values.ndim != 2 or 0 in values.shape:
         raise InputError(f"points must be rows of coordinates, got shape {values.shape}")
-    bad = np.argwhere(~(np.abs(values) <= 1e150))  # squares of larger ones overflow
-    if len(bad):
-        i, k = map(int, bad[0])
-        raise InputError(f"coordinates must be finite, got {values[i, k]} in point {i}")
+    # Squares of larger ones overflow.
+    check_each(np.abs(values) <= 1e150, values, "coordinates must be finite", "in point {}")
     if metric == "haversine":
         if values.shape[1] != 2:
             raise InputError(

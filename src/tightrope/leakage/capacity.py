@@ -30,7 +30,7 @@ from tightrope.channels import Channel
 from tightrope.consumers import Prior
 from tightrope.consumers.evaluate import Part, parts
 from tightrope.errors import InputError
-from tightrope.graphs.base import frozen
+from tightrope.graphs.base import float_array, frozen
 from tightrope.leakage.measures import symmetric_information
 
 Array = NDArray[np.float64]
@@ -431,10 +431,7 @@ def _likelihood(matrix: Array, shares: Array) -> ConcaveFunction:
 
 
 def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:
-    try:
-        given = np.asarray(counts, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("counts must be one whole number for each output") from None
+    given = float_array(counts, "counts must be one whole number for each output")
     if given.shape != (channel.shape[1],):
         raise InputError(
             f"counts must be one number for each of the {channel.shape[1]} outputs, got shape "
