@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import tightrope
-from tightrope.cli.output import progress_bar
+from tightrope.cli.output import json_wanted, progress_bar
 
 
 def is_one_line(run):
@@ -101,8 +101,10 @@ def test_long_work_shows_the_time_that_passes_before_any_share_is_known(monkeypa
         done(0.5)
     assert "50%" in shown.getvalue()
     before = shown.getvalue()
-    with progress_bar("searching", as_json=True) as done:
+    token = json_wanted.set(True)
+    with progress_bar("searching") as done:
         done(0.5)
+    json_wanted.reset(token)
     assert shown.getvalue() == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import typer
 
 from tightrope import __version__
 from tightrope.cli import designs, ledger, mechanisms, papers, questions, studio, tables
-from tightrope.cli.output import shared_words
+from tightrope.cli.output import json_wanted, shared_words
 
 app = typer.Typer(
     name="tightrope",
@@ -66,14 +67,16 @@ def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, s
 
 
 def _register(group: typer.Typer, command: Callable[..., None]) -> None:
-    """Add a command: parameters before ``*`` are arguments, those behind it options.
+    """Add a command: parameters before ``*`` are arguments, those behind it options, then --json.
 
     Each of them has a meaning, in the command's docstring or among the shared words.
     """
     text, words = help_text(command)
     # Typer evaluates string annotations four times; resolve them once.
-    hints = get_type_hints(command)
-    for parameter in inspect.signature(command).parameters.values():
+    hints = get_type_hints(command) | {"as_json": bool}
+    as_json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False)
+    parameters = []
+    for parameter in (*inspect.signature(command).parameters.values(), as_json):
         word = parameter.name
         metavar, meaning = words[word]
         described: Any = typer.Argument(metavar=metavar, help=meaning)
@@ -82,9 +85,19 @@ def _register(group: typer.Typer, command: Callable[..., None]) -> None:
             name_of_flag = f"--{word.removeprefix('as_').replace('_', '-')}"
             names = [name_of_flag] if parameter.default is False else []
             described = typer.Option(*names, metavar=metavar or None, help=meaning)
-        hints[word] = Annotated[hints[word], described]
-    command.__annotations__ = hints
-    group.command(help=text)(command)
+        parameters.append(parameter.replace(annotation=Annotated[hints[word], described]))
+
+    @functools.wraps(command)
+    def run(*, as_json: bool, **given: Any) -> None:
+        before = json_wanted.set(as_json)
+        try:
+            command(**given)
+        finally:
+            json_wanted.reset(before)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    group.command(help=text)(run)
 
 
 for command in (

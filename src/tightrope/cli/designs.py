@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tightrope as tr
-from tightrope.cli.output import grid, progress_bar, show, tell, unused
+from tightrope.cli.output import grid, json_wanted, progress_bar, show, tell, unused
 from tightrope.errors import InputError
 from tightrope.files import check_goals, write_text
 from tightrope.report.texts import about_query, design_rows, score_hint
@@ -41,7 +41,6 @@ def design(
     out: Path | None = None,
     report: Path | None = None,
     neighbours: str = "change-one",
-    as_json: bool = False,
 ) -> None:
     """Find the best private mechanism for a question and prove how good it is.
 
@@ -76,8 +75,10 @@ def design(
       tightrope design "commonest(5)" --epsilon 0.2 --out regions.tightrope
       tightrope design "quantile(1/2,121)" --epsilon 0.2 --out ages.tightrope
 
-    >>> design("choice(3)", epsilon="ln(2)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["design", "choice(3)", "--epsilon", "ln(2)", "--json"])
     {"query": "choice(3)", "neighbours": "change-one", "route": "regular", ...}
+    0
     """
     from tightrope.certify import is_by_score
     from tightrope.consumers import read_consumers
@@ -109,11 +110,11 @@ def design(
         raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
     check_goals(out, report)
     if is_by_score(question):
-        _by_score(question, level, neighbours, out, as_json)
+        _by_score(question, level, neighbours, out)
         return
     asked = tr.query(question, neighbours=neighbours)
     loss = loss or usual_loss(asked)
-    with _searching(gap, as_json) as told:
+    with _searching(gap) as told:
         options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
         if limited:
             limits: dict[str, Any] = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
@@ -129,7 +130,7 @@ def design(
     data: dict[str, Any] = {**about_query(asked), **found.as_dict()}
     rows = {**design_rows(found), "time": f"{found.seconds:.3g} s"}
     if out is not None:
-        with progress_bar("proving", as_json) as done:
+        with progress_bar("proving") as done:
             made = tr.prove(found, asked, done)
         data |= {"out": str(made.save(out)), "digest": made.digest}
         rows["written to"] = _checked_by(out)
@@ -147,10 +148,10 @@ def design(
     if found.stopped:
         proved = [f"Stopped early. {proved[0]}"]
     title = f"{kind}{whose} {asked.text}{level}"
-    tell(as_json, data, title, rows, [*proved, *([f"{hint}."] if hint else [])])
+    tell(data, title, rows, [*proved, *([f"{hint}."] if hint else [])])
 
 
-def _by_score(question: str, level: str, near: str, out: Path | None, as_json: bool) -> None:
+def _by_score(question: str, level: str, near: str, out: Path | None) -> None:
     """Make a mechanism by scores, which needs no search; say what it promises."""
     from tightrope.certify import by_score
     from tightrope.publish.intervals import score_error
@@ -167,7 +168,7 @@ def _by_score(question: str, level: str, near: str, out: Path | None, as_json: b
     if out is not None:
         data |= {"out": str(made.save(out)), "digest": made.digest}
         rows["written to"] = _checked_by(out)
-    tell(as_json, data, f"mechanism by scores for {made.query} at ε = {made.epsilon}", rows)
+    tell(data, f"mechanism by scores for {made.query} at ε = {made.epsilon}", rows)
 
 
 def _checked_by(out: Path) -> str:
@@ -175,9 +176,9 @@ def _checked_by(out: Path) -> str:
 
 
 @contextmanager
-def _searching(gap: float, as_json: bool) -> Iterator[Callback]:
+def _searching(gap: float) -> Iterator[Callback]:
     """Show what a search is doing, and how far it has come towards a gap, in digits."""
-    with progress_bar("searching", as_json) as done:
+    with progress_bar("searching") as done:
 
         def told(now: Progress) -> None:
             if not 0 < gap < 1 or not now.gap < 1:
@@ -202,7 +203,6 @@ def sweep(
     workers: int | None = None,
     scheduler: str | None = None,
     chunk: int = 10,
-    as_json: bool = False,
 ) -> None:
     """Design for every combination of questions, levels, priors, losses and routes.
 
@@ -234,8 +234,10 @@ def sweep(
       tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --workers 2 --out study.parquet
       tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --scheduler tcp://head:8786 --out study.parquet
 
-    >>> sweep(["path(4)"], epsilons="0.5:1:0.5", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["sweep", "path(4)", "--epsilons", "0.5:1:0.5", "--json"])
     {"queries": ["path(4)"], ..."rows": [{"place": 0, "query": "path(4)", ...}]}
+    0
     """  # noqa: E501
     # Work is shared among processes: threads of linear algebra would only get in their way. It
     # has to be said before NumPy is loaded.
@@ -252,9 +254,9 @@ def sweep(
         questions, epsilons, priors=prior or ["uniform"], losses=losses, routes=route or [None],
         neighbours=neighbours, gap=gap, chunk=chunk, time_limit=time_limit,
     )  # fmt: skip
-    with _progress(out, as_json) as told:
+    with _progress(out) as told:
         outcome = run_study(study, out, workers=workers, scheduler=scheduler, progress=told)
-    rows = list(outcome.rows()) if as_json or out is None else []
+    rows = list(outcome.rows()) if json_wanted.get() or out is None else []
     data = {
         "queries": study.queries,
         "designs": study.size,
@@ -266,27 +268,25 @@ def sweep(
         "fingerprint": study.fingerprint,
         "rows": rows,
     }
-    show(as_json, data, lambda console: _draw(console, outcome, rows))
+    show(data, lambda console: _draw(console, outcome, rows))
 
 
 @contextmanager
-def _progress(
-    out: Path | None, as_json: bool, every: float = 30.0
-) -> Iterator[Callable[[int, int], None]]:
+def _progress(out: Path | None, every: float = 30.0) -> Iterator[Callable[[int, int], None]]:
     """Tell of the progress on standard error: a bar on a terminal, else a line now and then."""
     began = said = time.monotonic()
     start: int | None = None
-    with progress_bar("designing", as_json) as bar:
+    with progress_bar("designing") as bar:
 
         def told(done: int, total: int) -> None:
             nonlocal said, start
             if start is None:
                 start = done
-                if start and not as_json:
+                if start and not json_wanted.get():
                     there = f"in {out}.parts: going on from there" if start < total else f"in {out}"
                     _say(f"found {start:,} of {total:,} designs {there}")
             bar(done / total, f"designed {done:,} of {total:,}")
-            quiet = as_json or sys.stderr.isatty() or done <= start
+            quiet = json_wanted.get() or sys.stderr.isatty() or done <= start
             if not quiet and time.monotonic() - said >= every:
                 said = time.monotonic()
                 left = (said - began) / (done - start) * (total - done)

@@ -10,11 +10,11 @@ from pathlib import Path
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import tell
+from tightrope.cli.output import json_wanted, tell
 from tightrope.errors import whole_number
 
 
-def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> None:
+def show(url: str = "ledger.db", *, last: int = 20) -> None:
     """Show the budgets of a ledger, what is left of them, and the answers that were paid for.
 
     Parameters
@@ -77,15 +77,11 @@ def show(url: str = "ledger.db", *, last: int = 20, as_json: bool = False) -> No
             f"{', '.join(waiting[:last])} (asked again with its key, a request costs nothing more)"
         )
         rows["paid, not answered"] = keys
-    tell(as_json, data, f"ledger {ledger.store.name}", rows)
+    tell(data, f"ledger {ledger.store.name}", rows)
 
 
 def verify(
-    url: str = "ledger.db",
-    *,
-    receipt: list[Path] | None = None,
-    head: list[str] | None = None,
-    as_json: bool = False,
+    url: str = "ledger.db", *, receipt: list[Path] | None = None, head: list[str] | None = None
 ) -> None:
     """Prove that nothing in a ledger was altered or removed: every hash, step and balance.
 
@@ -129,12 +125,12 @@ def verify(
     series = sum(len(account.series) for account in report.accounts.values())
     rows |= {"series": f"{series} composed again"} if series else {}
     lines = [f"FAILS: {reason}." for reason in report.reasons]
-    tell(as_json, data, f"ledger {ledger.store.name}", rows, lines)
+    tell(data, f"ledger {ledger.store.name}", rows, lines)
     if not report.intact:
         raise typer.Exit(1)
 
 
-def export(url: str = "ledger.db", *, out: Path | None = None, as_json: bool = False) -> None:
+def export(url: str = "ledger.db", *, out: Path | None = None) -> None:
     """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
 
     Parameters
@@ -151,15 +147,13 @@ def export(url: str = "ledger.db", *, out: Path | None = None, as_json: bool = F
     lines = "".join(json.dumps(entry) + "\n" for entry in entries)
     if out is not None:
         write_text(out, lines)
-    if as_json:
+    if json_wanted.get():
         print(json.dumps({"entries": entries}))
     elif out is None:
         sys.stdout.write(lines)
 
 
-def budget(
-    url: str, account: str, amount: str, *, delta: str | None = None, as_json: bool = False
-) -> None:
+def budget(url: str, account: str, amount: str, *, delta: str | None = None) -> None:
     """Set the budget of a table or a user; the change is an entry of the ledger.
 
     A ledger that does not exist yet is made. A budget cannot be less than what is spent.
@@ -195,7 +189,7 @@ def budget(
     rows = {"budget": shown(level), "remaining": shown(left)}
     if slack:
         data["delta"], rows["δ"] = str(slack), f"{float(slack):g}"
-    tell(as_json, data, account, rows)
+    tell(data, account, rows)
 
 
 def series(
@@ -207,7 +201,6 @@ def series(
     delta: str,
     epsilon: str | None = None,
     dry_run: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Declare a series of releases, which costs less than the sum of its ε.
 
@@ -257,10 +250,10 @@ def series(
         "instead of": f"{shown(made.total)}, the sum of {made.left} releases",
         "remaining": "nothing is paid yet" if left is None else shown(left),
     }
-    tell(as_json, data, f"series {name} of {account}", rows)
+    tell(data, f"series {name} of {account}", rows)
 
 
-def init(url: str, *, as_json: bool = False) -> None:
+def init(url: str) -> None:
     """Make an empty ledger; one that is there already is refused.
 
     A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
@@ -272,10 +265,10 @@ def init(url: str, *, as_json: bool = False) -> None:
     ledger = tr.Ledger.create(url)
     data = {"ledger": ledger.id, "entries": ledger.head().position, "head": ledger.head().hash}
 
-    tell(as_json, data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
+    tell(data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
-def facts(url: str = "ledger.db", *, facts: Path | None = None, as_json: bool = False) -> None:
+def facts(url: str = "ledger.db", *, facts: Path | None = None) -> None:
     """Record that the public facts have changed: the population, or which partitions are fixed.
 
     An account is bound to these at its first use, so that nobody who asks can bring other facts.
@@ -296,4 +289,4 @@ def facts(url: str = "ledger.db", *, facts: Path | None = None, as_json: bool = 
     changed = [name for name, number in digests.items() if ledger.accept_facts(name, number)]
 
     rows = {"recorded for": ", ".join(changed) or "none, nothing changed"}
-    tell(as_json, {"accounts": changed}, f"ledger {ledger.store.name}", rows)
+    tell({"accounts": changed}, f"ledger {ledger.store.name}", rows)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from tightrope.report.texts import score_hint, verdict_rows
 class Loaded:
     """A mechanism with its question.
 
-    >>> load("geometric:count(5)", "ln(2)").query.text
+    >>> load("geometric:count(5)", epsilon="ln(2)").query.text
     'count(5)'
     """
 
@@ -32,9 +35,10 @@ class Loaded:
 
 
 def load(
-    text: str,
+    mechanism: str,
+    *,
     epsilon: str | None = None,
-    question: str | None = None,
+    query: str | None = None,
     neighbours: str = "change-one",
 ) -> Loaded:
     """Find a mechanism by its name, or read it from a file.
@@ -48,39 +52,49 @@ def load(
     ...
     tightrope.errors.InputError: mine.json: No such file or directory
     """
+    file = Path(mechanism)
     level = None if epsilon is None else tr.Epsilon.of(epsilon)
-    if text.lower().endswith(".csv"):
-        if question is None:
+    if mechanism.lower().endswith(".csv"):
+        if query is None:
             raise InputError("a matrix does not say what it answers: add --query")
-        asked = tr.query(question, neighbours=neighbours)
-        return Loaded(Path(text).name, _channel(text), asked, level)
-    if ":" not in text or Path(text).is_file():
+        asked = tr.query(query, neighbours=neighbours)
+        return Loaded(file.name, _channel(mechanism), asked, level)
+    if ":" not in mechanism or file.is_file():
         from tightrope.certify import Mechanism
 
-        if "(" in text and not Path(text).exists():
-            raise InputError(f"which mechanism? Write geometric:{text[:80]}, or the name of a file")
-        made = Mechanism(Path(text))
-        unused("a mechanism file, which says it", epsilon=epsilon, query=question)
-        return Loaded(Path(text).name, made.channel(), made.question, made.epsilon, True)
-    from tightrope.mechanisms.named import KINDS, mechanism
+        if "(" in mechanism and not file.exists():
+            raise InputError(
+                f"which mechanism? Write geometric:{mechanism[:80]}, or the name of a file"
+            )
+        made = Mechanism(file)
+        unused("a mechanism file, which says it", epsilon=epsilon, query=query)
+        return Loaded(file.name, made.channel(), made.question, made.epsilon, True)
+    from tightrope.mechanisms import named
 
-    unused("a named mechanism, which says it", query=question)
-    named = mechanism(text)
+    unused("a named mechanism, which says it", query=query)
+    found = named.mechanism(mechanism)
     if level is None:
         raise InputError("a named mechanism needs its level: add --epsilon")
-    asked = tr.query(str(named.rest), neighbours=neighbours)
-    return Loaded(str(named), KINDS[named.name](asked.graph, level), asked, level)
+    asked = tr.query(str(found.rest), neighbours=neighbours)
+    return Loaded(str(found), named.KINDS[found.name](asked.graph, level), asked, level)
 
 
-def analyse(
-    mechanism: str,
-    *,
-    epsilon: str | None = None,
-    prior: str = "uniform",
-    query: str | None = None,
-    neighbours: str = "change-one",
-    as_json: bool = False,
-) -> None:
+def takes_mechanism(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command whose first parameter is a mechanism take the words of ``load`` instead."""
+    taken = inspect.signature(load).parameters
+    _, *own = inspect.signature(command).parameters.values()
+
+    @functools.wraps(command)
+    def run(**words: Any) -> None:
+        command(load(**{word: words.pop(word) for word in taken if word in words}), **words)
+
+    run.__signature__ = inspect.Signature([*taken.values(), *own])  # type: ignore[attr-defined]
+    run.__annotations__ = {**load.__annotations__, **command.__annotations__}
+    return run
+
+
+@takes_mechanism
+def analyse(loaded: Loaded, *, prior: str = "uniform") -> None:
     """Measure a mechanism: utility, leakage in bits, generality and its smallest ε.
 
     Examples:
@@ -88,16 +102,17 @@ def analyse(
       tightrope analyse "exponential:cycle(8)" --epsilon 1 --prior "binomial(.3)"
       tightrope analyse matrix.csv --query "choice(6)"
 
-    >>> analyse("geometric:count(5)", epsilon="ln(2)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["analyse", "geometric:count(5)", "--epsilon", "ln(2)", "--json"])
     {"mechanism": "geometric:count(5)", "query": "count(5)", "utility": 0.4444444...}
+    0
     """
     from tightrope.consumers import prior as read_prior
     from tightrope.leakage.measures import analyse as measure
 
-    loaded = load(mechanism, epsilon, query, neighbours)
     graph = loaded.query.graph
     known = read_prior(prior, graph)
-    with progress_bar("measuring", as_json):
+    with progress_bar("measuring"):
         found = measure(loaded.channel, graph, known, epsilon=loaded.epsilon)
     data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
 
@@ -112,19 +127,12 @@ def analyse(
         "maximally general": general,
         "Dobrushin utility": coefficient,
     }
-    tell(as_json, data, f"{loaded.name}, prior {prior}", rows, found.sentences)
+    tell(data, f"{loaded.name}, prior {prior}", rows, found.sentences)
 
 
+@takes_mechanism
 def curve(
-    mechanism: str,
-    *,
-    epsilon: str | None = None,
-    query: str | None = None,
-    neighbours: str = "change-one",
-    delta: float | None = None,
-    times: int = 1,
-    plot: Path | None = None,
-    as_json: bool = False,
+    loaded: Loaded, *, delta: float | None = None, times: int = 1, plot: Path | None = None
 ) -> None:
     """Show for which (ε, δ) a mechanism is private: the smallest δ at every corner of the curve.
 
@@ -142,8 +150,10 @@ def curve(
       tightrope curve matrix.csv --query "choice(3)" --delta 0.01
       tightrope curve count.tightrope --times 100 --delta 1e-6 --plot curve.svg
 
-    >>> curve("geometric:count(2)", epsilon="ln(2)", delta=0.1, as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["curve", "geometric:count(2)", "--epsilon", "ln(2)", "--delta", "0.1", "--json"])
     {"query": "count(2)", "delta": 0.1, "epsilon": 0.5306..., "rows": [{"epsilon": 0.0, ...
+    0
     """
     from tightrope.accounting import TradeOff, optimal_composition, worst_curve
 
@@ -152,8 +162,7 @@ def curve(
         from tightrope.report.plots import check_picture, plot_tradeoff, save_plot
 
         check_picture(plot)
-    loaded = load(mechanism, epsilon, query, neighbours)
-    with progress_bar("comparing neighbours", as_json):
+    with progress_bar("comparing neighbours"):
         found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
     rows = [{"epsilon": e, "delta": float(found.delta(e))} for e in found.levels[:60]]
     wanted = 0.0 if delta is None else delta
@@ -166,7 +175,7 @@ def curve(
 
     told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
     if times > 1:
-        with progress_bar("composing", as_json):
+        with progress_bar("composing"):
             all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
         data["together"] = None if all_of_them is None else float(all_of_them)
         told[f"ε of {times} releases"] = (
@@ -178,19 +187,12 @@ def curve(
             curves["any with its ε"] = TradeOff.randomized_response(repr(found.epsilon(0)))
         data["plot"] = str(save_plot(plot_tradeoff, curves, plot))
     told |= {f"δ for ε = {row['epsilon']:.6g}": f"{row['delta']:.6g}" for row in rows}
-    tell(as_json, data, loaded.name, told)
+    tell(data, loaded.name, told)
 
 
+@takes_mechanism
 def remap(
-    mechanism: str,
-    *,
-    prior: str = "uniform",
-    loss: str | None = None,
-    epsilon: str | None = None,
-    query: str | None = None,
-    neighbours: str = "change-one",
-    receipt: Path | None = None,
-    as_json: bool = False,
+    loaded: Loaded, *, prior: str = "uniform", loss: str | None = None, receipt: Path | None = None
 ) -> None:
     """Show what a consumer with a prior and a loss should guess from every output.
 
@@ -203,14 +205,15 @@ def remap(
       tightrope remap "geometric:count(5)" --epsilon "ln(2)" --prior "binomial(.3)"
       tightrope remap noise.csv --query "count(5)" --loss absolute
 
-    >>> known = {"prior": "0.1,0.8,0.1", "loss": "absolute"}
-    >>> remap("geometric:count(2)", epsilon="ln(2)", **known, as_json=True)
+    >>> from tightrope.cli import main
+    >>> known = ["--prior", "0.1,0.8,0.1", "--loss", "absolute"]
+    >>> main(["remap", "geometric:count(2)", "--epsilon", "ln(2)", *known, "--json"])
     {"mechanism": "geometric:count(2)", "query": "count(2)", "remap": [1, 1, 1], ...}
+    0
     """
     from tightrope.consumers import best_remap
     from tightrope.queries import usual_loss
 
-    loaded = load(mechanism, epsilon, query, neighbours)
     loss = loss or usual_loss(loaded.query)
     consumer = tr.Consumer.of(loaded.query.graph, prior=prior, loss=loss)
     found = best_remap(loaded.channel, consumer)
@@ -245,16 +248,11 @@ def remap(
     if "guess" in data:
         rows["guess from the receipt"] = str(data["guess"])
     rows["expected loss"] = f"{found.expected_loss:.9g}"
-    tell(as_json, data, f"{loaded.name}, prior {prior}, loss {loss}", rows)
+    tell(data, f"{loaded.name}, prior {prior}, loss {loss}", rows)
 
 
 def derive(
-    first: str,
-    second: str,
-    *,
-    epsilon: str | None = None,
-    from_epsilon: str | None = None,
-    as_json: bool = False,
+    first: str, second: str, *, epsilon: str | None = None, from_epsilon: str | None = None
 ) -> None:
     """Decide whether FILE1 is FILE2 with its outputs remapped; show the remap or a counterexample.
 
@@ -279,14 +277,16 @@ def derive(
       tightrope derive coarse.csv fine.csv
       tightrope derive "geometric:count(5)" "geometric:count(5)" --epsilon 0.5 --from-epsilon 1
 
-    >>> words = ["geometric:count(1)"] * 2
-    >>> derive(*words, epsilon="ln(2)", from_epsilon="ln(3)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> words = ["geometric:count(1)"] * 2 + ["--epsilon", "ln(2)", "--from-epsilon", "ln(3)"]
+    >>> main(["derive", *words, "--json"])
     {"derivable": true, "exact": false, "up_to_rounding": false, "distance": ..., "remap": [[...
+    0
     """
     from tightrope.channels.derive import derivable, nearest_remap
 
     channels = [_channel(first, epsilon), _channel(second, from_epsilon or epsilon)]
-    with progress_bar("deciding", as_json):
+    with progress_bar("deciding"):
         found = derivable(*channels)
         near = nearest_remap(*channels) if found.exact and not found.derivable else None
     rounding = near is not None and near.is_rounding
@@ -329,7 +329,7 @@ def derive(
                 f"A {whose} gains {float(won.first):.9g} from the first and at most "
                 f"{float(won.second):.9g} from the second. --json shows the gains.",
             ]
-    tell(as_json, data, lines=lines)
+    tell(data, lines=lines)
 
 
 def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
@@ -338,7 +338,7 @@ def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
 
         return read_channel(Path(text))
     is_file = ":" not in text or Path(text).is_file()
-    return load(text, None if is_file else epsilon).channel
+    return load(text, epsilon=None if is_file else epsilon).channel
 
 
 def _line(values: tuple[Any, ...]) -> str:
@@ -346,15 +346,8 @@ def _line(values: tuple[Any, ...]) -> str:
     return "(" + ", ".join([*shown, "…"] if len(values) > 8 else shown) + ")"
 
 
-def generalise(
-    mechanism: str,
-    *,
-    epsilon: str | None = None,
-    query: str | None = None,
-    neighbours: str = "change-one",
-    out: Path | None = None,
-    as_json: bool = False,
-) -> None:
+@takes_mechanism
+def generalise(loaded: Loaded, *, out: Path | None = None) -> None:
     """Make a mechanism maximally general: tell more at the same level, by splitting outputs.
 
     The old mechanism is the new one with outputs joined, so nobody loses anything. A matrix of
@@ -369,21 +362,22 @@ def generalise(
       tightrope generalise coarse.csv --query "choice(3)" --epsilon "ln(2)" --out fine.csv
       tightrope generalise "response:count(3)" --epsilon "ln(2)"
 
-    >>> generalise("response:count(2)", epsilon="ln(2)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["generalise", "response:count(2)", "--epsilon", "ln(2)", "--json"])
     {"query": "count(2)", "epsilon": "ln(2)", "exact": false, "outputs": 3, ..., "steps": [...
+    0
     """
     from tightrope.channels.files import write_channel
     from tightrope.channels.generality import make_maximally_general
 
     check_goals(out)
-    loaded = load(mechanism, epsilon, query, neighbours)
     if loaded.epsilon is None:
         raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
     channel = loaded.channel
     if loaded.rounded:
         # Exact splits of rounded weights would separate outputs by their rounding errors.
         channel = tr.Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
-    with progress_bar("splitting outputs", as_json):
+    with progress_bar("splitting outputs"):
         made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
         write_channel(made.channel, out)
@@ -405,18 +399,11 @@ def generalise(
             f"{len(made.steps)} splits.",
             *steps[:20],
         ]
-    tell(as_json, data, lines=lines)
+    tell(data, lines=lines)
 
 
-def certify(
-    mechanism: str,
-    *,
-    out: Path,
-    epsilon: str | None = None,
-    query: str | None = None,
-    neighbours: str = "change-one",
-    as_json: bool = False,
-) -> None:
+@takes_mechanism
+def certify(loaded: Loaded, *, out: Path) -> None:
     """Round a mechanism to integers, prove its privacy and write the mechanism file.
 
     A matrix that is not private is refused with the pair of rows that shows it.
@@ -430,7 +417,7 @@ def certify(
       tightrope certify "geometric:count(5)" --epsilon "ln(2)" --out count.tightrope
       tightrope certify matrix.csv --query "choice(6)" --epsilon 0.5 --out mine.tightrope
 
-    >>> certify("matrix.csv", out=Path("x.tightrope"), epsilon="ln(2)")
+    >>> certify(mechanism="matrix.csv", out=Path("x.tightrope"), epsilon="ln(2)")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: a matrix does not say what it answers: add --query
@@ -438,7 +425,6 @@ def certify(
     from tightrope.certify import certify as prove
 
     check_goals(out)
-    loaded = load(mechanism, epsilon, query, neighbours)
     if loaded.epsilon is None:
         raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
     made = prove(loaded.channel, loaded.query, loaded.epsilon)
@@ -447,16 +433,11 @@ def certify(
     names = ("query", "neighbours", "epsilon", "ratio", "kind", "moved", "digest")
     data: dict[str, Any] = {"file": str(out)} | {name: getattr(made, name) for name in names}
     data |= {"answers": answers, "outputs": outputs, "bytes": len(made.to_bytes())}
-    tell(as_json, data, f"{loaded.name}, proved", {k: str(v) for k, v in data.items()})
+    tell(data, f"{loaded.name}, proved", {k: str(v) for k, v in data.items()})
 
 
 def audit(
-    file: Path,
-    *,
-    draws: int = 100_000,
-    timed: int = 100_000,
-    false_alarm: float = 1e-6,
-    as_json: bool = False,
+    file: Path, *, draws: int = 100_000, timed: int = 100_000, false_alarm: float = 1e-6
 ) -> None:
     """Draw many times; test the frequencies, and whether the time tells anything.
 
@@ -485,7 +466,7 @@ def audit(
     from tightrope.certify import Mechanism
     from tightrope.publish.auditing import audit as test_draws
 
-    with progress_bar("drawing", as_json):
+    with progress_bar("drawing"):
         found = test_draws(Mechanism(file), draws=draws, timed=timed, false_alarm=false_alarm)
     worst = min(found.rows, key=lambda row: row.p_value)
     rows = {
@@ -499,18 +480,12 @@ def audit(
         f"{found.correlation_limit:.3g})",
         "one draw": f"{found.nanoseconds:.0f} ns",
     }
-    tell(as_json, found.as_dict(), file.name, rows)
+    tell(found.as_dict(), file.name, rows)
     if not found.passed:
         raise typer.Exit(1)
 
 
-def verify(
-    file: Path | None = None,
-    *,
-    script: bool = False,
-    signer: str | None = None,
-    as_json: bool = False,
-) -> None:
+def verify(file: Path | None = None, *, script: bool = False, signer: str | None = None) -> None:
     """Check a mechanism file: its question, privacy, rows, digest, loss and optimality.
 
     The exit code is 1 when a check fails; then it is said what fails, where and by how much.
@@ -542,18 +517,18 @@ def verify(
     if file is None:
         raise InputError("name the mechanism file to verify")
     if _is_receipt(file):
-        _show_receipt(file, as_json, signer)
+        _show_receipt(file, signer)
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
-    with progress_bar("verifying", as_json):
+    with progress_bar("verifying"):
         found = tr.verify(file)
     data = found.as_dict()
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]
     hint = score_hint(found.question.get("query"))
     lines += [f"{hint}."] if hint and found.optimal_within is not None else []
-    tell(as_json, data, file.name, verdict_rows(data), lines)
+    tell(data, file.name, verdict_rows(data), lines)
     if found.reasons:
         raise typer.Exit(1)
 
@@ -569,7 +544,7 @@ def _is_receipt(file: Path) -> bool:
         return False
 
 
-def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
+def _show_receipt(file: Path, signer: str | None) -> None:
     """Check a receipt and show what it says; exit with 1 when it is not genuine."""
     from tightrope.asking.answers import published_text
     from tightrope.publish.receipts import read_receipt, verify_receipt
@@ -592,7 +567,7 @@ def _show_receipt(file: Path, as_json: bool, signer: str | None = None) -> None:
         doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
         rows["public key"] = check.public_key + doubt
     lines = [f"FAILS: {reason}." for reason in check.reasons]
-    tell(as_json, {**told, **said}, f"receipt {file.name}", rows, lines)
+    tell({**told, **said}, f"receipt {file.name}", rows, lines)
     if not check.genuine:
         raise typer.Exit(1)
 
@@ -604,7 +579,6 @@ def interval(
     confidence: str = "0.95",
     prior: str | None = None,
     simultaneous: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Show the error of a released answer: its confidence set, or with a prior the credible set.
 
@@ -644,7 +618,7 @@ def interval(
         kept = score_error(made, confidence)
         said = {"query": made.query, "answer": answer, **kept.as_dict()}
         title = f"{made.query}, ε = {made.epsilon}"
-        tell(as_json, said, title, {"answer": answer, "error": str(kept)})
+        tell(said, title, {"answer": answer, "error": str(kept)})
         return
     graph = made.question.graph
     known = None if prior is None else read_prior(prior, graph).exact
@@ -663,4 +637,4 @@ def interval(
         rows["error of every answer, at most"] = f"{told} ({float(found.confidence * 100):.10g} %)"
     except InputError:  # answers that are not numbers have no error
         pass
-    tell(as_json, data, f"{made.query}, ε = {made.epsilon}", rows)
+    tell(data, f"{made.query}, ε = {made.epsilon}", rows)

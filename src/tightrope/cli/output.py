@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
@@ -13,6 +14,10 @@ from tightrope.kinds import LOSSES, PRIORS, RELATIONS, forms, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+#: Whether the command that runs was given ``--json``.
+json_wanted: ContextVar[bool] = ContextVar("json_wanted", default=False)
 
 
 def shared_words() -> dict[str, tuple[str, str]]:
@@ -70,13 +75,13 @@ def shared_words() -> dict[str, tuple[str, str]]:
     }
 
 
-def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
+def show(data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
     """Print the data as one JSON object, or draw it for a person.
 
-    >>> show(True, {"nodes": 3}, print)
-    {"nodes": 3}
+    >>> show({}, lambda console: console.print("three nodes"))
+    three nodes
     """
-    if as_json:
+    if json_wanted.get():
         from tightrope.report.texts import plain
 
         unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
@@ -88,7 +93,6 @@ def show(as_json: bool, data: Mapping[str, Any], draw: Callable[[Console], None]
 
 
 def tell(
-    as_json: bool,
     data: Mapping[str, Any],
     title: str = "",
     rows: Mapping[str, str] | None = None,
@@ -96,7 +100,7 @@ def tell(
 ) -> None:
     """Print the data as one JSON object, or facts and sentences for a person.
 
-    >>> tell(False, {}, "cycle(5)", {"answers": "5"}, ["A ring."])
+    >>> tell({}, "cycle(5)", {"answers": "5"}, ["A ring."])
     cycle(5)
       answers  5
     <BLANKLINE>
@@ -111,7 +115,7 @@ def tell(
                 console.print()
         paragraphs(console, told)
 
-    show(as_json, data, draw)
+    show(data, draw)
 
 
 def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
@@ -187,7 +191,7 @@ def unused(beside: str, **options: object) -> None:
 
 
 @contextmanager
-def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[..., None]]:
+def progress_bar(what: str) -> Iterator[Callable[..., None]]:
     """Show a bar on standard error while long work runs.
 
     Gives a callable for the share done, or ``None``, and what is being done now in words. Until
@@ -197,7 +201,7 @@ def progress_bar(what: str, as_json: bool = False) -> Iterator[Callable[..., Non
     >>> with progress_bar("solving") as done:
     ...     done(0.5)
     """
-    if as_json or not sys.stderr.isatty():
+    if json_wanted.get() or not sys.stderr.isatty():
         yield lambda share, step=what: None
         return
     from rich.console import Console

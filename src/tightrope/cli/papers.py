@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tightrope.papers.claims import Row
 
 
-def papers(*, out: Path | None = None, only: str = "ABCD", as_json: bool = False) -> None:
+def papers(*, out: Path | None = None, only: str = "ABCD") -> None:
     """Compute every claim of the four papers again and compare it with what is printed.
 
     Parameters
@@ -28,19 +28,21 @@ def papers(*, out: Path | None = None, only: str = "ABCD", as_json: bool = False
       tightrope papers
       tightrope papers --only B --out figures
 
-    >>> papers(only="D", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["papers", "--only", "D", "--json"])
     {"rows": [{"paper": "D", "result": "Axiom 2.1.1", ...
+    0
     """
     from tightrope.errors import CheckFailed
     from tightrope.papers import reproduce
 
     drawn: list[Path] = []
-    with progress_bar("computing", as_json) as done:
+    with progress_bar("computing") as done:
         rows = reproduce(only, done)
     if out is not None:
         from tightrope.report.paper_figures import draw_figures
 
-        with progress_bar("drawing", as_json) as done:
+        with progress_bar("drawing") as done:
             drawn = draw_figures(out, only, done)
     verdicts = [row.verdict for row in rows]
     data = {
@@ -51,7 +53,7 @@ def papers(*, out: Path | None = None, only: str = "ABCD", as_json: bool = False
         "seconds": sum(row.seconds for row in rows),
         "figures": [str(path) for path in drawn],
     }
-    show(as_json, data, lambda console: _draw(console, rows, drawn))
+    show(data, lambda console: _draw(console, rows, drawn))
     if "open" in verdicts:
         wrong = ", ".join(f"{row.paper} {row.result}" for row in rows if row.verdict == "open")
         raise CheckFailed(f"computed values differ from the papers without explanation: {wrong}")

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     from tightrope.channels import IntegerChannel
 
 
-def graph(
-    question: str,
-    *,
-    neighbours: str = "change-one",
-    plot: Path | None = None,
-    as_json: bool = False,
-) -> None:
+def graph(question: str, *, neighbours: str = "change-one", plot: Path | None = None) -> None:
     """Show the answer graph of a question: size, distances, shape and symmetry.
 
     Parameters
@@ -33,8 +27,10 @@ def graph(
       tightrope graph "histogram(10,3)" --neighbours add-remove
       tightrope graph petersen --plot petersen.svg
 
-    >>> graph("cycle(5)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["graph", "cycle(5)", "--json"])
     {"query": "cycle(5)", "neighbours": "change-one", "nodes": 5, "edges": 5, ...}
+    0
     """
     from tightrope.graphs.symmetry import graph_facts
 
@@ -43,21 +39,15 @@ def graph(
 
         check_picture(plot)
     asked = tr.query(question, neighbours=neighbours)
-    with progress_bar("looking", as_json):
+    with progress_bar("looking"):
         facts = graph_facts(asked.graph)
     data = {**texts.about_query(asked), **facts.as_dict()}
     if plot is not None:
         data["plot"] = str(save_plot(plot_graph, asked.graph, plot))
-    tell(as_json, data, f"{asked.text}  ({asked.neighbours.value})", facts.sentences())
+    tell(data, f"{asked.text}  ({asked.neighbours.value})", facts.sentences())
 
 
-def exists(
-    question: str,
-    *,
-    tolerance: float = 0.0,
-    neighbours: str = "change-one",
-    as_json: bool = False,
-) -> None:
+def exists(question: str, *, tolerance: float = 0.0, neighbours: str = "change-one") -> None:
     """Show for which ε the tight-constraints mechanism exists, as a union of intervals.
 
     Parameters
@@ -70,13 +60,15 @@ def exists(
       tightrope exists "counts(30,2)" --tolerance 1e-4
       tightrope exists "tree(3,2)"
 
-    >>> exists("star(3)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["exists", "star(3)", "--json"])
     {"query": "star(3)", "intervals": [[0.6931471805599453, null]], ...}
+    0
     """
     from tightrope.phi import exists as existence
 
     asked = tr.query(question, neighbours=neighbours)
-    with progress_bar("looking", as_json) as done:
+    with progress_bar("looking") as done:
         found = existence(asked.graph, tolerance=tolerance, progress=done)
     data = texts.existence_data(asked, found)
     sure = "nothing is missed" if found.exact else f"samples {found.resolution:.2g} apart"
@@ -88,16 +80,11 @@ def exists(
     }
     if found.tolerance:
         rows["mind"] = f"entries of y down to -{found.tolerance:g} were allowed: not a mechanism"
-    tell(as_json, data, f"tight-constraints mechanism of {asked.text}", rows)
+    tell(data, f"tight-constraints mechanism of {asked.text}", rows)
 
 
 def regular(
-    question: str,
-    *,
-    epsilon: str,
-    prior: str = "uniform",
-    neighbours: str = "change-one",
-    as_json: bool = False,
+    question: str, *, epsilon: str, prior: str = "uniform", neighbours: str = "change-one"
 ) -> None:
     """Decide whether a prior is ε-regular and bound the utility and leakage of every mechanism.
 
@@ -105,8 +92,11 @@ def regular(
       tightrope regular "clique(4)" --epsilon "ln(2)" --prior 0.4,0.2,0.2,0.2
       tightrope regular "databases(5,4)" --epsilon 0.7 --prior "product(.3,.27,.23,.2)"
 
-    >>> regular("clique(4)", epsilon="ln(2)", prior="0.4,0.2,0.2,0.2", as_json=True)
+    >>> from tightrope.cli import main
+    >>> words = ["clique(4)", "--epsilon", "ln(2)", "--prior", "0.4,0.2,0.2,0.2"]
+    >>> main(["regular", *words, "--json"])
     {"query": "clique(4)", "epsilon": 0.693147..., "epsilon_text": "ln(2)", "regular": true, ...}
+    0
     """
     from tightrope.consumers.regular import regularity
 
@@ -131,7 +121,7 @@ def regular(
     if vector is not None and len(vector) <= 12:
         title = "weights of corner priors" if found.regular else "proof w (Φw ≥ 0 > π·w)"
         rows[title] = "  ".join(f"{entry:.4g}" for entry in vector)
-    tell(as_json, data, f"{asked.text}, ε = {epsilon}, prior {prior}", rows)
+    tell(data, f"{asked.text}, ε = {epsilon}, prior {prior}", rows)
 
 
 def _listed(found: Any, name: str) -> Any:
@@ -149,7 +139,6 @@ def universal(
     loss: str = "binary",
     risk_averse: bool = False,
     neighbours: str = "change-one",
-    as_json: bool = False,
 ) -> None:
     """Decide whether one mechanism serves every consumer at once, with proof.
 
@@ -168,14 +157,16 @@ def universal(
       tightrope universal "sum(3,2)" --epsilon 1 --risk-averse
       tightrope universal "star(3)" --epsilon "ln(3/2)"
 
-    >>> universal("cycle(4)", epsilon="ln(2)", as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["universal", "cycle(4)", "--epsilon", "ln(2)", "--json"])
     {"query": "cycle(4)", ..., "verdict": "no", "reason": "the answers contain a shortest cycle...
+    0
     """
     from tightrope.axioms import universality
 
     asked = tr.query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
-    with progress_bar("deciding", as_json):
+    with progress_bar("deciding"):
         found = universality(asked, epsilon, loss, kind=kind)
     about = {**texts.about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind}
     told = found.witness.as_dict() if found.witness is not None else {}
@@ -188,7 +179,7 @@ def universal(
         possible = ", ".join(map(str, consumer["support"][:12]))
         lost = float(consumer["optimal_loss"])
         lines.append(f"  consumer {number}: possible answers {possible}; loses {lost:.6g} at best")
-    tell(as_json, {**about, **found.as_dict()}, lines=lines)
+    tell({**about, **found.as_dict()}, lines=lines)
 
 
 def explain(
@@ -200,7 +191,6 @@ def explain(
     max_success: float | None = None,
     min_utility: float | None = None,
     query: str | None = None,
-    as_json: bool = False,
 ) -> None:
     """Say what a privacy level means, or find the level that a limit allows.
 
@@ -233,16 +223,16 @@ def explain(
     from tightrope.leakage.choose import explain as explain_level
 
     graph: Any = None if query is None else tr.query(query).graph
-    with progress_bar("designing", as_json):
+    with progress_bar("designing"):
         found = explain_level(
             epsilon=epsilon, individuals=individuals, values=values, max_bits=max_bits,
             max_success=max_success, min_utility=min_utility, graph=graph,
             best=lambda level: tr.design(graph, level).utility,
         )  # fmt: skip
-    tell(as_json, found.as_dict(), lines=found.sentences)
+    tell(found.as_dict(), lines=found.sentences)
 
 
-def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:
+def axioms(predicate: str, *, steps: int = 64) -> None:
     """Test a privacy definition against the axioms: post-processing and random choice keep it.
 
     A violation comes with mechanisms of two outputs, and with the smallest definition above
@@ -260,8 +250,10 @@ def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:
       tightrope axioms "b <= 2*a and 1-a <= 2*(1-b)"
       tightrope axioms "abs(a-b) <= 0.25 or b <= 4*a"
 
-    >>> axioms("b <= 2*a and 1-a <= 2*(1-b)", steps=8, as_json=True)
+    >>> from tightrope.cli import main
+    >>> main(["axioms", "b <= 2*a and 1-a <= 2*(1-b)", "--steps", "8", "--json"])
     {"satisfied": true, "conditions": [{"name": "q(a, a) holds", "holds": true}, ...
+    0
     """
     from tightrope.axioms import check_axioms
     from tightrope.axioms.predicates import read_predicate
@@ -289,7 +281,7 @@ def axioms(predicate: str, *, steps: int = 64, as_json: bool = False) -> None:
             f"Allowed: {'; '.join(str(_rows(channel)) for channel in breach.allowed)}",
             f"After {breach.axiom}, forbidden: {_rows(breach.forbidden)}",
         ]
-    tell(as_json, data, lines=lines)
+    tell(data, lines=lines)
 
 
 def _rows(channel: IntegerChannel) -> list[list[str]]:

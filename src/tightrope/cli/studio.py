@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tightrope.cli.output import json_wanted
 from tightrope.errors import InputError
 
 
@@ -14,7 +15,6 @@ def studio(
     data: str = "",
     facts: str = "",
     ledger: str = "",
-    as_json: bool = False,
 ) -> None:
     """Open a page to design, compare, prove and release in a browser.
 
@@ -61,13 +61,13 @@ def studio(
     with listen(host, port) as bound:
         port = bound.getsockname()[1]
         settings = Settings(host, port, data=data, facts=facts, ledger=ledger, **secret)
-        if as_json:
+        if json_wanted.get():
             print(json.dumps({"url": settings.url}), flush=True)
         else:
             print(f"Tightrope studio: {settings.url}", flush=True)
             if host not in LOOPBACK:
                 print("Everybody who reaches this machine and has the address can use the page.")
-        if browser and not as_json:
+        if browser and not json_wanted.get():
             import webbrowser
 
             webbrowser.open(settings.url)

@@ -38,7 +38,6 @@ def init(
     data_is_public: bool = False,
     out: Path = Path("tightrope.toml"),
     replace: bool = False,
-    as_json: bool = False,
 ) -> None:
     """Write tightrope.toml, the public facts of a table, by asking for what is not given.
 
@@ -75,18 +74,19 @@ def init(
       tightrope init people.csv --population 5000 --budget 2 \\
           --column age:0..120 --column region:north,south
 
-    >>> init(population=5, as_json=True)
+    >>> init(population=5)
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: nobody is here to ask: give --table
     """
+    from tightrope.cli.output import json_wanted
     from tightrope.publish import facts
     from tightrope.publish.accounts import budget_of
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
     facts.check_free(out, replace=replace)  # before anything is asked
-    talk = not as_json and sys.stdin.isatty()
+    talk = not json_wanted.get() and sys.stdin.isatty()
 
     def told(given: Any, question: str, option: str = "") -> Any:
         """Return what was given, or what somebody says; nothing where nobody must."""
@@ -155,7 +155,7 @@ def init(
             )
 
     data = {"file": str(out), "table": name, "columns": list(columns), "undeclared": undeclared}
-    show(as_json, data, draw)
+    show(data, draw)
 
 
 def ask(
@@ -180,7 +180,6 @@ def ask(
     series: str | None = None,
     receipt: Path | None = None,
     report: Path | None = None,
-    as_json: bool = False,
 ) -> None:
     """Publish numbers about a table: the best noise for the question, charged once, with errors.
 
@@ -245,7 +244,7 @@ def ask(
         wanted = read_job(read_text(file))
     else:
         wanted = [Wanted(sql, error=None if error is None else positive(error, "--error"))]
-    with progress_bar("understanding", as_json) as told:
+    with progress_bar("understanding") as told:
         made = plan(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
             ledger=ledger, budget=budget, columns=columns, population=population,
@@ -253,13 +252,13 @@ def ask(
             simultaneous=simultaneous, progress=told,
         )  # fmt: skip
     if dry_run:
-        show(as_json, made.as_dict(), lambda console: _draw_plan(console, made))
+        show(made.as_dict(), lambda console: _draw_plan(console, made))
         return
-    with progress_bar("reading the table", as_json):
+    with progress_bar("reading the table"):
         answers = ask_all(made, key=job_key(made) if file is not None and key is None else key)
     data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
     costs = told_costs(answers)
-    show(as_json, data_of, lambda console: _draw_answers(console, answers, costs))
+    show(data_of, lambda console: _draw_answers(console, answers, costs))
     receipts = [release.receipt for one in answers for release in one.releases]
     if report is not None:
         _write_report(report, [str(one.sql) for one in wanted], answers, costs)
@@ -324,7 +323,6 @@ def release(
     otherwise: str | None = None,
     series: str | None = None,
     receipt: Path | None = None,
-    as_json: bool = False,
 ) -> None:
     """Release one private answer from a real table, paid from the ledger.
 
@@ -381,7 +379,7 @@ def release(
         "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
         "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
     }
-    tell(as_json, done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
+    tell(done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
     if receipt is not None:
         write_receipt(done.receipt, receipt)
 
