@@ -252,18 +252,16 @@ class Store:
     def _part(self, number: int) -> Path:
         return self.parts / f"{number:08d}.parquet"
 
-    def _tables(self) -> Iterator[Any]:
-        for number in range(self.study.chunk_count):
-            path = self._part(number)
-            try:
-                with self._parquet.ParquetFile(path, page_checksum_verification=True) as file:
-                    part = file.read(use_threads=False)
-            except (OSError, ValueError):
-                path.unlink(missing_ok=True)
-                raise CheckFailed(
-                    f"{path} was damaged and is removed: run again to compute it once more"
-                ) from None
-            yield part
+    def _table(self, number: int) -> Any:
+        path = self._part(number)
+        try:
+            with self._parquet.ParquetFile(path, page_checksum_verification=True) as file:
+                return file.read(use_threads=False)
+        except (OSError, ValueError):
+            path.unlink(missing_ok=True)
+            raise CheckFailed(
+                f"{path} was damaged and is removed: run again to compute it once more"
+            ) from None
 
     def _merge(self, file: Any) -> None:
         """Write the table, and beside it the timings: they are there before the table is."""
@@ -273,27 +271,15 @@ class Store:
             _FINGERPRINT: self.study.fingerprint,
             _STUDY: json.dumps(self.study.as_dict(), ensure_ascii=False),
         }
-        shape = schema(COLUMNS, described)
-        waiting: list[Any] = []
-        seconds = array("d")
-        count = 0
+        shape, seconds, count = schema(COLUMNS, described), array("d"), self.study.chunk_count
+        together = -(-self.group * count // self.study.size)  # chunks in a row group
         with self._parquet.ParquetWriter(file, shape, **self.written_with) as writer:
-
-            def write() -> None:
-                whole = pyarrow.concat_tables(waiting).combine_chunks()
-                writer.write_table(whole, row_group_size=len(whole))
-
-            for part in self._tables():
-                seconds.extend(
-                    math.nan if one is None else one for one in part[SECONDS.name].to_pylist()
-                )
-                waiting.append(part.drop_columns([SECONDS.name]).replace_schema_metadata(described))
-                count += len(part)
-                if count >= self.group:
-                    write()
-                    waiting, count = [], 0
-            if waiting:
-                write()
+            for first in range(0, count, together):
+                numbers = range(first, min(first + together, count))
+                parts = pyarrow.concat_tables(map(self._table, numbers)).combine_chunks()
+                seconds.extend(parts[SECONDS.name].fill_null(math.nan).to_pylist())
+                rows = parts.drop_columns([SECONDS.name]).replace_schema_metadata(described)
+                writer.write_table(rows, row_group_size=len(rows))
 
         def write_timings(file: Any) -> None:
             file.write(b"place,seconds\n")
