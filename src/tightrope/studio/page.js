@@ -4,14 +4,23 @@ window.showState = (state) => {
   if (state) url.searchParams.set('state', state); else url.searchParams.delete('state');
   window.history.replaceState(window.history.state, '', url);
 };
-// Browsers change their own tabs with Alt and a digit; here it changes the panel.
+// The keys of the page; no other key leaves the browser.
 document.addEventListener('keydown', (event) => {
-  if (event.altKey && /^(Digit[1-6]|KeyC)$/.test(event.code)) event.preventDefault();
-  // A button with the focus would take the key for a click on itself.
-  if (event.ctrlKey && event.key === 'Enter') {
+  const key = event.key.toLowerCase();
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName);
+  if (event.altKey && /^(Digit[1-6]|KeyC)$/.test(event.code)) {
+    // Browsers change their own tabs with Alt and a digit; here it changes the panel.
+    event.preventDefault();
+    if (event.repeat) return;
+    if (event.code === 'KeyC') emitEvent('takeaway'); else emitEvent('panel', event.code.at(-1));
+  } else if (event.ctrlKey && key === 'enter') {
+    // A button with the focus would take the key for a click on itself.
     event.preventDefault();
     event.stopPropagation();
     emitEvent('design');
+  } else if (event.ctrlKey && !typing && (key === 'y' || key === 'z')) {
+    // Inside a text field both keep their usual meaning.
+    emitEvent(key === 'y' || event.shiftKey ? 'redo' : 'undo');
   }
 }, true);
 // A plot that is hidden cannot be resized; Plotly says so as an error, and draws it when shown.

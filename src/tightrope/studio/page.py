@@ -75,6 +75,7 @@ class Page:
     def build(self) -> None:
         """Create the elements."""
         ui.add_css(_beside("style.css"))
+        ui.add_head_html(f"<script>{_beside('page.js')}</script>")
         ui.colors(primary="#0f766e", secondary="#0072B2", negative="#b42318")
         self._dark = ui.dark_mode(None)
         with ui.header().classes("items-center q-px-md no-wrap tr-header"):
@@ -87,11 +88,12 @@ class Page:
                 with ui.tab_panel(made.name):
                     made.build()
         self._build_dialog()
-        ui.keyboard(on_key=self._key, ignore=[])
-        # Inside a text field Ctrl+Z and Ctrl+Y keep their usual meaning.
-        ui.keyboard(on_key=self._step_key, ignore=["input", "textarea", "select"])
+        # The keys stand in page.js: only those that mean something are sent here.
+        ui.on("panel", self._turn)
+        ui.on("takeaway", self._open_dialog)
         ui.on("design", self._design)
-        self.run_script(_beside("page.js"))
+        ui.on("undo", self.undo)
+        ui.on("redo", self.redo)
         self.client.on_delete(self.slots.end_all)
         if self._wrong_link:
             ui.notify(self._wrong_link, type="warning")
@@ -286,27 +288,12 @@ class Page:
 
     # -- keys -----------------------------------------------------------------------------
 
-    def _key(self, event: Any) -> None:
-        if not event.action.keydown or event.action.repeat:
-            return
-        held, key = event.modifiers, str(event.key)
-        if held.alt and event.key.number in range(1, len(PANELS) + 1):
-            self._tabs.set_value(list(PANELS)[event.key.number - 1])
-        elif held.alt and key.lower() == "c":
-            self._open_dialog()
+    def _turn(self, event: Any) -> None:
+        self._tabs.set_value(list(PANELS)[int(event.args) - 1])
 
     def _design(self) -> None:
         self._tabs.set_value("mechanism")
         self.panels["mechanism"].act()
-
-    def _step_key(self, event: Any) -> None:
-        if not event.action.keydown or not event.modifiers.ctrl:
-            return
-        key = str(event.key).lower()
-        if key == "y" or (key == "z" and event.modifiers.shift):
-            self.redo()
-        elif key == "z":
-            self.undo()
 
 
 def _beside(name: str) -> str:
