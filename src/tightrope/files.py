@@ -111,13 +111,16 @@ def check_goals(*paths: str | Path | None) -> None:
     ...
     tightrope.errors.InputError: the folder 'no such folder' does not exist
     """
-    for place in (Path(path) for path in paths if path is not None):
+    places = [Path(path) for path in paths if path is not None]
+    for place in places:
         if place.is_dir():
             raise InputError(f"{place}: this is a folder, not a file")
         if not place.parent.is_dir():
             raise InputError(f"the folder {str(place.parent)!r} does not exist")
         if not os.access(place.parent, os.W_OK):
             raise InputError(f"the folder {str(place.parent)!r} cannot be written to")
+    if len({place.resolve() for place in places}) < len(places):
+        raise InputError(f"{places[0]}: two results cannot be written into one file")
 
 
 def read_json(path: str | Path, *, typed: bool = False) -> Any:

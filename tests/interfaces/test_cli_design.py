@@ -265,3 +265,12 @@ def test_a_sweep_over_unlike_questions_asks_for_the_loss(run):
     refused = run("sweep", "count(3)", "cycle(4)", "--epsilons", "1")
     assert refused.code == 2
     assert "--loss" in refused.err
+
+
+@pytest.mark.parametrize("same", ["both.html", "./both.html"])
+def test_a_report_does_not_replace_the_mechanism(run, tmp_path, monkeypatch, same):
+    monkeypatch.chdir(tmp_path)
+    refused = run("design", "count(3)", "--epsilon", "1", "--out", "both.html", "--report", same)
+    assert refused.code == 2
+    assert "two results cannot be written into one file" in refused.err
+    assert not list(tmp_path.iterdir())

@@ -110,6 +110,16 @@ def shown(amount: Fraction) -> str:
     return str(amount) if amount.denominator < 1000 else f"{float(amount):.15g}"
 
 
+def exactly(amount: Fraction) -> str:
+    """Write an amount for a person, and the fraction behind it where the digits are rounded.
+
+    >>> exactly(Fraction(1, 2)), exactly(Fraction(1, 1001))
+    ('0.5', '0.000999000999000999 (exactly 1/1001)')
+    """
+    words = shown(amount)
+    return words if Fraction(words) == amount else f"{words} (exactly {amount})"
+
+
 def _fits(amount: Fraction) -> bool:
     limit: int = 10**AMOUNT_DIGITS
     return amount.numerator < limit and amount.denominator < limit
@@ -265,8 +275,8 @@ class OverBudget(InputError):
     >>> raise OverBudget("table people", Fraction(1, 2), Fraction(1, 3))
     Traceback (most recent call last):
     ...
-    tightrope.publish.accounts.OverBudget: the budget of table people is too small: requested 0.5
-    (exactly 1/2), remaining 1/3 (exactly 1/3), short by 1/6 (exactly 1/6)
+    tightrope.publish.accounts.OverBudget: the budget of table people is too small: requested
+    0.5, remaining 1/3, short by 1/6
     """
 
     def __init__(
@@ -277,7 +287,7 @@ class OverBudget(InputError):
         self.remaining = remaining
         self.difference = requested - remaining
         amounts = {"requested": requested, "remaining": remaining, "short by": self.difference}
-        parts = (f"{word} {shown(one)} (exactly {one})" for word, one in amounts.items())
+        parts = (f"{word} {exactly(one)}" for word, one in amounts.items())
         more = "" if what == "budget" else "; set it with 'tightrope ledger budget … --delta D'"
         super().__init__(f"the {what} of {account} is too small: {', '.join(parts)}{more}")
 

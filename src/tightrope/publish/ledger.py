@@ -30,7 +30,7 @@ from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
-from tightrope.publish.accounts import Account, Binding, Charge, budget_of, check_account, shown
+from tightrope.publish.accounts import Account, Binding, Charge, budget_of, check_account, exactly
 from tightrope.publish.entries import (
     CHARGED,
     FREED,
@@ -446,8 +446,8 @@ def _agree(change: Transaction, name: str, budget: Fraction | None, delta: Fract
         )
     if budget is not None and account.budget != budget:
         raise InputError(
-            f"{name} has the budget {shown(account.budget)} in the ledger, not {shown(budget)} "
-            f"({budget}): change it with 'tightrope ledger budget', or correct the facts"
+            f"{name} has the budget {exactly(account.budget)} in the ledger, not "
+            f"{exactly(budget)}: change it with 'tightrope ledger budget', or correct the facts"
         )
 
 

@@ -47,10 +47,16 @@ def test_over_budget_says_requested_remaining_and_difference(ledger):
     assert refused.value.requested == Fraction(1, 2)
     assert refused.value.remaining == Fraction(1, 3)
     assert refused.value.difference == Fraction(1, 6)
-    for part in ("requested 0.5 (exactly 1/2)", "remaining 1/3", "short by 1/6"):
-        assert part in str(refused.value)
+    assert str(refused.value).endswith("requested 0.5, remaining 1/3, short by 1/6")
     assert ledger.ticket("second") is None
     assert ledger.verify().intact
+
+
+def test_an_amount_that_is_shown_rounded_is_told_exactly_too(ledger):
+    tiny = Fraction(1, 10**20 + 1)
+    with pytest.raises(OverBudget) as refused:
+        ledger.reserve("k", {}, [Charge(TABLE, 1 + tiny)])
+    assert f"requested 1 (exactly {1 + tiny}), remaining 1, " in str(refused.value)
 
 
 def test_an_amount_of_too_many_digits_is_refused(ledger):
