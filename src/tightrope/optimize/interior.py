@@ -19,9 +19,11 @@ method", 1992] with the centrality correctors of [J. Gondzio, 1996].
 Where privacy is strong the cheapest rays say little and the faces of column generation grow wide;
 here the work does not depend on how wide they are. Normal equations are known to lose the last
 digits, as edges that get tight make :math:`H_k` huge beside what matters in it. These do not:
-:math:`H_k` has no positive entries beside its diagonal, and :math:`H_k x^k = G^T y^k` is known, so
-that pivots are found without subtracting huge numbers [W. Grassmann, M. Taksar and D. Heyman, 1985;
-for matrices of this kind A. S. Alfa, J. Xue and Q. Ye, 2002]; and directions are refined.
+:math:`H_k` has no positive entries beside its diagonal, and what it makes of a column that falls
+exactly along all tight edges is small, so that pivots are found without subtracting huge numbers
+[W. Grassmann, M. Taksar and D. Heyman, 1985; for matrices of this kind A. S. Alfa, J. Xue and
+Q. Ye, 2002]. Such columns are also split off from directions, as slacks of tight edges change by
+far less than columns do; and directions are refined.
 """
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
@@ -44,12 +46,17 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 ROUND_OFF = 2.0**-50
 #: Part of the way to the boundary that a step goes.
 STEP = 0.95
-#: Most centrality correctors of a step, and most refinements; products within these parts of the
-#: mean are left alone.
-CORRECTORS, REFINEMENTS = 6, 4
-CENTRAL = 0.1, 10.0
-#: Most steps, and most of them without progress; the method mostly takes fifty.
-MOST_STEPS, PATIENCE = 150, 8
+#: Least and most of the mean product that a step aims at. With at most a tenth steps get short
+#: where losses differ much: sum(36,9) under a Zipf prior made no progress.
+CENTRE = 1e-6, 0.3
+#: Most centrality correctors of a step; products within these parts of the mean are left alone.
+CORRECTORS, CENTRAL = 6, (0.1, 10.0)
+#: Most corrections that refine a direction together, and most times that they start anew.
+REFINEMENTS, RESTARTS = 12, 3
+#: A slack within this part of the largest is tight: what it is more than 0 is kept apart.
+TIGHT = 1e-6
+#: Most steps, and most of them without progress by a tenth; the method mostly takes fifty.
+MOST_STEPS, PATIENCE = 200, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +108,7 @@ def interior_points(objective: Objective) -> Iterator[Interior]:
             if not np.isfinite(found.gap):
                 return
             yield found
-            idle = 0 if found.gap < best else idle + 1
+            idle = 0 if found.gap < 0.9 * best else idle + 1
             best = min(best, found.gap)
             if best < ROUND_OFF or idle >= PATIENCE:
                 return
@@ -169,13 +176,19 @@ class _Path:
         start = np.repeat(np.arange(n), np.diff(first))
         self.x = np.full((count, n), 1 / self.shares.sum())
         z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
-        self.band = np.empty((count, n, width))
-        none = self.losses[:1, :0]
-        _factor(self.net, self.shares[:1], self.x[:1], z[:1], z[:1], none, self.band[:1])
+        #: Of each guess the factor of H_k, the parts with tight edges, and which edges these are.
+        self.blocks = (
+            np.empty((count, n, width)),
+            np.empty((count, n)),
+            np.empty((count, n), np.int64),
+            np.empty(z.shape, np.bool_),
+        )
+        one, none = [part[:1] for part in self.blocks], self.losses[:1, :0]
+        _factor(self.net, self.shares[:1], self.x[:1], z[:1], z[:1], none, *one)
         self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
-            _solved(self.band[0], row)
+            _solved(one[0][0], row)
         y = rest[:, end] - fall * rest[:, start]
         high = 2 * float(np.abs(y).max()) or 1.0
         y += high
@@ -187,6 +200,7 @@ class _Path:
         self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
+        self.side = np.empty_like(self.x)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
         self.moves: Any = [
@@ -271,7 +285,7 @@ class _Path:
         classes, count = problem.classes[self.order], len(problem.class_sizes)
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
         losses = self.losses if many else self.losses[:, :0]
-        sums = sum(self._each(_factor, self.x, self.y[0], self.z[0], losses, self.band))
+        sums = sum(self._each(_factor, self.x, self.y[0], self.z[0], losses, *self.blocks))
         sums[0] = np.triu(sums[0]) + np.triu(sums[0], 1).T
         whole, *others = (mean @ (mean @ part.T).T for part in sums)
         if others:
@@ -306,12 +320,12 @@ class _Path:
         def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, float, float]:
             dx, (dz, ds), (dy, dw) = move
             lack, missing, off, unspent = errors
-            self._each(_sides, aim[0], z[0], lack, self.band, dx)
+            self._each(_sides, aim[0], z[0], lack, self.blocks[0], self.side, dx)
             lost = self._lost(dx) + aim[1] / y[1] - off
             dp, dw[0], dt = solve(np.concatenate([missing - self._by_class(dx), lost[0], unspent]))
-            changes = self._by_node(dp), self._by_node(self._on_rows(dw))
+            changes, into = (self._by_node(dp), self._by_node(self._on_rows(dw))), (dx, dz, dy)
             falls = self._each(
-                _moved, aim[0], y[0], z[0], self.band, self.losses, *changes, dx, dz, dy
+                _moved, aim[0], y[0], z[0], self.side, *self.blocks, self.losses, *changes, *into
             )
             ds[:] = (aim[1] - z[1] * dw) / y[1]
             falls.append(tuple((-d / v).max(initial=0.0) for d, v in ((ds, z[1]), (dw, y[1]))))
@@ -329,7 +343,7 @@ class _Path:
             np.multiply(-slack, multiplier, out=part)
         *_, primal, dual = direction(move, aim, *errors, unspent)
         ahead = self._ahead(move, min(1.0, primal), min(1.0, dual)) / pairs
-        centre = mean * min(max((ahead / mean) ** 3, 1e-6), 0.1)
+        centre = mean * min(max((ahead / mean) ** 3, CENTRE[0]), CENTRE[1])
         # Mehrotra corrects products that grow as well, which costs a third more steps.
         self._pairs(_aimed, z, y, move[1], move[2], centre, mean, aim)
         dp, dt, primal, dual = direction(move, aim, *errors, unspent)
@@ -342,26 +356,24 @@ class _Path:
                 break
             dp, dt, primal, dual = price, level, further, higher
             aim, other, move, trial = other, aim, trial, move
-        rest, weights = left(move, dp, dt, errors), (1.0, self.blind**2, 1.0)
-        for _ in range(REFINEMENTS):
-            # What the sum of all prices is lowered by, and what is added to the loss.
-            error = np.abs(rest[0]).max(axis=0).sum() + self.blind * np.abs(rest[1]).max()
-            if error + np.abs(rest[2]).max(initial=0.0) <= 0.01 * mean * pairs:
+        for part in other:
+            part.fill(0.0)
+
+        def changed(errors: Any) -> tuple[Floats, Floats]:
+            return direction(trial, other, *errors, 0 * unspent)[:2]
+
+        def lessened(errors: Any) -> list[Floats]:
+            after = left(trial, *changed(errors), errors)
+            return [a - b for a, b in zip(errors, after, strict=True)]
+
+        for _ in range(RESTARTS):
+            side = self._refining(left(move, dp, dt, errors), lessened, 0.01 * mean * pairs)
+            if side is None:
                 break
-            for part in other:
-                part.fill(0.0)
-            price, level, *_ = direction(trial, other, *rest, 0 * unspent)
-            less = [a - b for a, b in zip(rest, left(trial, price, level, rest), strict=True)]
-            # So much of the correction as leaves the least: in the last steps it may be astray.
-            along, whole = (
-                sum(w * np.vdot(a, b) for w, a, b in zip(weights, less, others, strict=True))
-                for others in (rest, less)
-            )
-            share = float(along / whole)
-            dp, dt = dp + share * price, dt + share * level
-            np.add(move[0], share * trial[0], out=move[0])
-            primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:], share))
-            rest = [a - share * b for a, b in zip(rest, less, strict=True)]
+            price, level = changed(side)
+            dp, dt = dp + price, dt + level
+            np.add(move[0], trial[0], out=move[0])
+            primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:]))
         dx, dz, dy = move
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
         self.x += a * dx
@@ -369,6 +381,46 @@ class _Path:
         self._pairs(_stepped, z, y, dz, dy, a, b)
         if len(self.rows):
             self.costs = self.losses * self._by_node(self._on_rows(y[1]))
+
+    def _refining(
+        self, rest: list[Floats], lessened: Callable[..., list[Floats]], enough: float
+    ) -> list[Floats] | None:
+        """Return the errors whose direction takes away what is left; none where that is little.
+
+        The dense system loses what few directions need, so corrections are combined as by the
+        generalised conjugate residual method [S. Eisenstat, H. Elman and M. Schultz, 1983]. Sums
+        of directions are the directions of sums: only errors are kept.
+        """
+
+        def size(rest: list[Floats]) -> float:
+            # What the sum of all prices is lowered by, and what is added to the loss.
+            lowered = np.abs(rest[0]).max(axis=0).sum() + self.blind * np.abs(rest[1]).max()
+            return float(lowered + np.abs(rest[2]).max(initial=0.0))
+
+        def times(these: list[Floats], those: list[Floats]) -> float:
+            lack, missing, off = (np.vdot(a, b) for a, b in zip(these, those, strict=True))
+            return float(lack + self.blind**2 * missing + off)
+
+        def less(these: list[Floats], share: float, those: list[Floats]) -> list[Floats]:
+            return [a - share * b for a, b in zip(these, those, strict=True)]
+
+        first = size(rest)
+        if first <= enough:
+            return None
+        wanted: list[Floats] = [0 * part for part in rest]
+        known: list[tuple[list[Floats], list[Floats], float]] = []
+        for _ in range(REFINEMENTS):
+            side, gone = rest, lessened(rest)
+            for other, taken, norm in known:
+                share = times(gone, taken) / norm
+                side, gone = less(side, share, other), less(gone, share, taken)
+            known.append((side, gone, times(gone, gone)))
+            share = times(rest, gone) / known[-1][2]
+            wanted, rest = less(wanted, -share, side), less(rest, share, gone)
+            # What is left is known to a few digits of the first only.
+            if size(rest) <= max(enough, 1e-4 * first):
+                break
+        return wanted
 
 
 def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
@@ -378,16 +430,17 @@ def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _factor(net, shares, x, y, z, losses, band):
+def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
     """Factor each H_k = L D L'; return the sum of their inverses, times the shares.
 
     Where losses are given, with them from the right and from both sides as well.
 
     ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of the sum the upper half is set. As
     H_k has no positive entries beside its diagonal, neither has L, and nothing cancels in the
-    recursion for the inverse. A pivot is what is left of H_k x = G' y, which is known and as small
-    as what matters, not what is left of the huge diagonal. It is raised by what may be round-off:
-    with pivots that are too large refining converges, with small ones it does not.
+    recursion for the inverse. A pivot is what is left of H_k r, where tight edges have no part as
+    r falls along them just as it must, not what is left of the huge diagonal. It is raised by what
+    may be round-off: with pivots that are too large refining converges, with small ones it does
+    not.
     """
     first, end, _, _, fall = net
     count, n, width = band.shape
@@ -397,22 +450,24 @@ def _factor(net, shares, x, y, z, losses, band):
     for k in range(count):
         low = band[k]
         low[:], left[:], noise[:] = 0.0, 0.0, 0.0
+        ray = rays[k]
+        _join(net, x[k], z[k], ray, roots[k], tight[k])
         for i in range(n):
             for e in range(first[i], first[i + 1]):
                 j, d = end[e], y[k, e] / z[k, e]
-                into = y[k, e] * (z[k, e] + fall[e] * x[k, i]) / x[k, j]
-                out = y[k, e] * fall[e]
-                left[j] += into
-                left[i] -= out
-                noise[j] += ROUND_OFF * into
-                noise[i] += ROUND_OFF * out
                 low[min(i, j), abs(i - j)] -= d * fall[e]
+                if not tight[k, e]:
+                    push = d * (ray[j] - fall[e] * ray[i])
+                    left[j] += push
+                    left[i] -= fall[e] * push
+                    noise[j] += ROUND_OFF * abs(push)
+                    noise[i] += ROUND_OFF * fall[e] * abs(push)
         for i in range(n):
             most = min(width, n - i)
             pivot = left[i]
             for t in range(1, most):
-                pivot -= low[i, t] * x[k, i + t]
-            pivot = (max(pivot, 0.0) + noise[i]) / x[k, i]
+                pivot -= low[i, t] * ray[i + t]
+            pivot = (max(pivot, 0.0) + noise[i]) / ray[i]
             low[i, 0] = pivot
             for t in range(1, most):
                 factor = low[i, t] / pivot
@@ -436,16 +491,41 @@ def _factor(net, shares, x, y, z, losses, band):
             row[i] = 1.0 / low[i, 0]
             for t in range(1, most):
                 row[i] -= low[i, t] * row[i + t]
-            for j in range(i + 1, n):
+            # The recursion needs no more of the lower half.
+            for j in range(i + 1, i + most):
                 inverse[j, i] = row[j]
         for i in range(n):
             for j in range(i, n):
                 whole[0, i, j] += shares[k] * inverse[i, j]
             for j in range(losses.shape[1]):
-                lost = shares[k] * inverse[i, j] * losses[k, j]
+                lost = shares[k] * inverse[min(i, j), max(i, j)] * losses[k, j]
                 whole[1, i, j] += lost
                 whole[2, i, j] += losses[k, i] * lost
     return whole
+
+
+@njit(cache=True, nogil=True)
+def _join(net, x, z, ray, root, tight):
+    """Join nodes by tight edges; on each part find the column that falls along them exactly."""
+    first, end, back, _, fall = net
+    root[:] = -1
+    queue = np.empty(len(x), np.int64)
+    for begin in range(len(x)):
+        if root[begin] >= 0:
+            continue
+        root[begin], ray[begin], queue[0] = begin, x[begin], begin
+        at, many = 0, 1
+        while at < many:
+            i = queue[at]
+            at += 1
+            for e in range(first[i], first[i + 1]):
+                j, slack = end[e], TIGHT * (1 - fall[e])
+                down, up = z[e] <= slack * x[i], z[back[e]] <= slack * x[j]
+                tight[e] = down
+                if root[j] < 0 and (down or up):
+                    root[j], ray[j] = begin, ray[i] * fall[e] if down else ray[i] / fall[e]
+                    queue[many] = j
+                    many += 1
 
 
 @njit(cache=True, nogil=True)
@@ -494,60 +574,78 @@ def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
 @njit(cache=True, nogil=True)
 def _carried(net, shares, y, losses, prior, spread):
     """Compute G' y less the losses under a prior for each guess."""
-    first, end, _, _, fall = net
     for k in range(len(y)):
         spread[k] = -losses[k] * prior
-        for i in range(len(first) - 1):
-            for e in range(first[i], first[i + 1]):
-                spread[k, end[e]] += y[k, e]
-                spread[k, i] -= fall[e] * y[k, e]
+        _spread(net, y[k], spread[k])
 
 
 @njit(cache=True, nogil=True)
-def _sides(net, shares, aim, z, lack, band, side):
-    """Solve H_k v = G' (aim / z) - lack for each guess."""
+def _spread(net, flow, into):
+    """Add G' times a flow."""
     first, end, _, _, fall = net
-    for k in range(len(aim)):
-        v = side[k]
-        v[:] = -lack[k]
-        for i in range(len(v)):
-            for e in range(first[i], first[i + 1]):
-                part = aim[k, e] / z[k, e]
-                v[end[e]] += part
-                v[i] -= fall[e] * part
-        _solved(band[k], v)
+    for i in range(len(into)):
+        for e in range(first[i], first[i + 1]):
+            into[end[e]] += flow[e]
+            into[i] -= fall[e] * flow[e]
 
 
 @njit(cache=True, nogil=True)
-def _moved(net, shares, aim, y, z, band, losses, price, prior, dx, dz, dy):
-    """Finish the direction by prices and prior; return by how much slack and y fall at most."""
+def _sides(net, shares, aim, z, lack, band, side, v):
+    """Solve H_k v = G' (aim / z) - lack for each guess; keep the right side too."""
+    for k in range(len(aim)):
+        side[k] = -lack[k]
+        _spread(net, aim[k] / z[k], side[k])
+        v[k] = side[k]
+        _solved(band[k], v[k])
+
+
+@njit(cache=True, nogil=True)
+def _moved(net, shares, aim, y, z, side, low, ray, root, tight, losses, price, prior, dx, dz, dy):
+    """Find the direction for prices and prior; return by how much slack and y fall at most.
+
+    It is multiples of r on the parts with tight edges and what differs from that, solved for
+    again: slacks of tight edges change by the latter alone, too little to be seen in the sum.
+    """
     first, end, _, _, fall = net
     lower, less = 0.0, 0.0
-    more = np.empty(len(price))
+    n = len(price)
+    whole, rest, along = np.empty(n), np.empty(n), np.empty(n)
     for k in range(len(aim)):
-        more[:] = price - losses[k] * prior
-        _solved(band[k], more)
-        d = dx[k]
-        d += more
-        for i in range(len(d)):
+        whole[:] = side[k] + price - losses[k] * prior
+        rest[:] = whole
+        _solved(low[k], rest)
+        dx[k], dz[k] = rest, 0.0
+        if tight[k].any():
+            for i in range(n):
+                j = root[k, i]
+                along[i] = ray[k, i] * (rest[j] / ray[k, j])
+            for i in range(n):
+                for e in range(first[i], first[i + 1]):
+                    dz[k, e] = 0.0 if tight[k, e] else along[end[e]] - fall[e] * along[i]
+            rest[:] = whole
+            _spread(net, -y[k] / z[k] * dz[k], rest)
+            _solved(low[k], rest)
+            dx[k] = along + rest
+        for i in range(n):
             for e in range(first[i], first[i + 1]):
-                step = d[end[e]] - fall[e] * d[i]
-                other = (aim[k, e] - y[k, e] * step) / z[k, e]
-                dz[k, e] = step
-                dy[k, e] = other
-                lower = max(lower, -step / z[k, e])
-                less = max(less, -other / y[k, e])
+                dz[k, e] += rest[end[e]] - fall[e] * rest[i]
+        for e in range(len(fall)):
+            step = dz[k, e]
+            other = (aim[k, e] - y[k, e] * step) / z[k, e]
+            dy[k, e] = other
+            lower = max(lower, -step / z[k, e])
+            less = max(less, -other / y[k, e])
     return lower, less
 
 
 @njit(cache=True, nogil=True)
-def _added(net, shares, z, y, dz, dy, ez, ey, part):
+def _added(net, shares, z, y, dz, dy, ez, ey):
     """Add a correction to a direction; return by how much slack and y fall at most."""
     lower, less = 0.0, 0.0
     for k in range(len(z)):
         for e in range(z.shape[1]):
-            dz[k, e] += part * ez[k, e]
-            dy[k, e] += part * ey[k, e]
+            dz[k, e] += ez[k, e]
+            dy[k, e] += ey[k, e]
             lower = max(lower, -dz[k, e] / z[k, e])
             less = max(less, -dy[k, e] / y[k, e])
     return lower, less

@@ -90,6 +90,14 @@ def test_it_keeps_its_digits_where_the_optimum_is_degenerate() -> None:
     assert min(found.gap for found in interior_points(ExpectedLoss(problem))) < 1e-12
 
 
+def test_it_keeps_its_digits_where_slacks_change_far_less_than_columns() -> None:
+    graph = query("sum(17,10)").graph
+    weights = np.arange(1.0, graph.size + 1) ** -2
+    consumer = Consumer.of(graph, prior=weights / weights.sum(), loss="absolute")
+    found = interior_points(ExpectedLoss(Problem.of(graph, Epsilon.of("1.34"), consumer)))
+    assert any(one.gap < 5e-10 for one in found)
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_the_engine_ends_with_it(name: str) -> None:
     graph = GRAPHS[name]
