@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -378,26 +378,25 @@ class KroneckerChannel(RuleChannel):
         self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
         self._inputs, self._outputs = self._input_labels, self._output_labels
 
+    def _of_each(self, method: Callable[..., Any], side: int, place: int) -> Iterator[Any]:
+        """Call a method of every factor with its part of a place, once where both are the same."""
+        return map(functools.cache(method), self.factors, digits_of(place, self.sides[side]))
+
     def _row(self, i: int) -> NDArray[np.float64]:
-        digits = digits_of(i, self.sides[0])
-        return outer(map(functools.cache(lambda f, d: f.row(d)), self.factors, digits))
+        return outer(self._of_each(Channel.row, 0, i))
 
     def _column(self, o: int) -> NDArray[np.float64]:
-        digits = digits_of(o, self.sides[1])
-        return outer(map(functools.cache(lambda f, d: f.column(d)), self.factors, digits))
+        return outer(self._of_each(Channel.column, 1, o))
 
     def _entry(self, i: int, o: int) -> float:
         digits = digits_of(i, self.sides[0]), digits_of(o, self.sides[1])
-        places = zip(self.factors, *digits, strict=True)
-        return math.prod(factor.entry(a, b) for factor, a, b in places)
+        return math.prod(map(Channel.entry, self.factors, *digits))
 
     def _input_labels(self, i: int) -> Hashable:
-        digits = digits_of(i, self.sides[0])
-        return tuple(f.input_label(d) for f, d in zip(self.factors, digits, strict=True))
+        return tuple(self._of_each(Channel.input_label, 0, i))
 
     def _output_labels(self, o: int) -> Hashable:
-        digits = digits_of(o, self.sides[1])
-        return tuple(f.output_label(d) for f, d in zip(self.factors, digits, strict=True))
+        return tuple(self._of_each(Channel.output_label, 1, o))
 
     def column_maxima(self) -> NDArray[np.float64]:
         """Return the outer product of the factors' column maxima."""

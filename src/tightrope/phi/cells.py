@@ -128,15 +128,15 @@ class Cells:
         far = self.codes(self.first, order)[None] == np.arange(len(self.lengths))[:, None, None]
         return np.add.reduceat(far, starts, axis=2, dtype=np.int64)
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return x with :math:`\Phi x = b` for a vector that is the same on every cell.
 
-        ``None`` when the sums are singular.
+        Where the sums are singular no entry is a number.
         """
         try:
             found = np.linalg.solve(self.quotient(alpha), b[self.first])
         except np.linalg.LinAlgError:
-            return None
+            return np.full(len(self.label), np.nan)
         return np.asarray(found[self.label])
 
     @property

@@ -208,7 +208,7 @@ def nearest_level(
 
 
 def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
-    """Return the rule from ε to the smallest entry of z, in double precision.
+    """Return the rule from ε to the smallest entry of z, no number where Φ is singular.
 
     Parameters
     ----------
@@ -228,12 +228,7 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
     structure = structure_of(graph)
     if graph.size <= Cells.most_answers and structure.cells_are_quicker:
         cells, ones = cells_of(graph), np.ones(graph.size)
-
-        def on_cells(epsilon: float) -> float:
-            found = cells.solve(math.exp(-epsilon), ones)
-            return -math.inf if found is None else float(found.min())
-
-        return on_cells
+        return lambda epsilon: float(cells.solve(math.exp(-epsilon), ones).min())
     return lambda epsilon: structure.least(math.exp(-epsilon), enough)
 
 

@@ -226,7 +226,7 @@ class LatticeStructure(Structure):
         if not (self._widths and self._is_alike(b) and self.cells.are_few):
             return None
         found = self.cells.solve(alpha, b)
-        return found if found is not None and self._fits(alpha, found, b) else None
+        return found if self._fits(alpha, found, b) else None
 
     def _is_alike(self, b: NDArray[np.float64]) -> bool:
         """Whether b is the same on every cell; then it is the same read backwards."""
