@@ -36,19 +36,15 @@ Hashes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ColouredGraph:
-    """Arcs in rows, each with a kind; nodes with colours.
+    """Arcs with kinds, and nodes with colours.
 
     An arc of a pair is stored in both directions, and its kind in one direction determines its
     kind in the other. All pairs without an arc look the same.
 
     Parameters
     ----------
-    starts
-        Row i of ``ends`` and ``kinds`` is ``starts[i] : starts[i+1]``.
-    ends
-        The node at the end of each arc, increasing in each row.
-    kinds
-        The kind of each arc.
+    arcs
+        Entry (i, j) is the kind of the arc from i to j, a whole number from 1 on.
     colours
         The colour of each node.
 
@@ -56,15 +52,13 @@ class ColouredGraph:
     --------
     >>> from tightrope.graphs import PathPower
     >>> path = coloured_graph(PathPower(3), node_colours=[0.2, 0.6, 0.2])
-    >>> path.ends.tolist(), path.colours.tolist()
+    >>> path.arcs.indices.tolist(), path.colours.tolist()
     ([1, 0, 2, 1], [0, 1, 0])
     >>> path.keeps((np.array([0, 2]), np.array([2, 0])))
     True
     """
 
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    kinds: NDArray[np.int64]
+    arcs: csr_array
     colours: NDArray[np.int64]
 
     @property
@@ -72,49 +66,32 @@ class ColouredGraph:
         """The number of nodes."""
         return len(self.colours)
 
-    def sources(self) -> NDArray[np.int64]:
-        """Return the node at the beginning of each arc."""
-        return np.repeat(np.arange(self.size), np.diff(self.starts))
-
     def row_sums(self, values: Hashes) -> Hashes:
         """Add up a value of each arc over every row, modulo 2^64."""
         totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
-        return np.diff(totals[self.starts])
-
-    def restricted(self, nodes: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
-        """Return the graph on some nodes, renumbered in the order given, with new colours."""
-        place = np.full(self.size, -1)
-        place[nodes] = np.arange(len(nodes))
-        begin, end = place[self.sources()], place[self.ends]
-        keep = (begin >= 0) & (end >= 0)
-        return _in_rows(begin[keep], end[keep], self.kinds[keep], colours)
+        return np.asarray(np.diff(totals[self.arcs.indptr]))
 
     def keeps(self, moves: Moves) -> bool:
         """Whether moving nodes (from, to) and nothing else keeps every arc, kind and colour."""
         moved, image = moves
-        where = np.arange(self.size)
-        where[moved] = image
         if not np.array_equal(np.sort(moved), np.sort(image)):
             return False
         if not np.array_equal(self.colours[moved], self.colours[image]):
             return False
+        before = np.arange(self.size)
+        after = before.copy()
+        after[moved] = image
         # Arcs are stored in both directions: those at moved nodes are all that can change.
-        begin, arcs = self._arcs_of(moved)
-        there, stored = self._arcs_of(image)
-        keys = where[begin] * self.size + where[self.ends[arcs]]
-        expected = there * self.size + self.ends[stored]
-        order, reference = np.argsort(keys), np.argsort(expected)
-        return bool(
-            np.array_equal(keys[order], expected[reference])
-            and np.array_equal(self.kinds[arcs[order]], self.kinds[stored[reference]])
-        )
+        return np.array_equal(self._arcs_of(moved, after), self._arcs_of(image, before))
 
-    def _arcs_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the beginning and the number of every arc from some nodes."""
-        counts = self.starts[nodes + 1] - self.starts[nodes]
-        skipped = np.repeat(np.cumsum(counts) - counts, counts)
-        within = np.arange(counts.sum()) - skipped
-        return np.repeat(nodes, counts), np.repeat(self.starts[nodes], counts) + within
+    def _arcs_of(self, nodes: NDArray[np.int64], where: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a number for each arc from some nodes, by its kind and where its ends move."""
+        counts = self.arcs.indptr[nodes + 1] - self.arcs.indptr[nodes]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        arcs = np.repeat(self.arcs.indptr[nodes], counts) + within
+        ends = np.repeat(where[nodes], counts) * self.size + where[self.arcs.indices[arcs]]
+        # There are fewer kinds than pairs of nodes.
+        return np.sort(ends * self.size**2 + self.arcs.data[arcs])
 
 
 def coloured_graph(
@@ -138,26 +115,22 @@ def coloured_graph(
     Examples
     --------
     >>> from tightrope.graphs import Clique
-    >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).kinds.tolist()
-    []
+    >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).arcs.nnz
+    0
     """
     graph._check_searched("the automorphism group")
-    listed = graph.explicit()
-    size = graph.size
+    adjacency, size = graph.explicit().adjacency, graph.size
     colours = np.zeros(size, np.int64)
     if node_colours is not None:
         colours = _colour_numbers(node_colours, (size,), "node colours")
-    edges = listed.edge_array()
-    begin, end = np.concatenate([edges, edges[:, ::-1]]).T
-    kinds = np.tile(np.unique(listed.edge_lengths(), return_inverse=True)[1], 2)
+    kinds = np.unique(adjacency.data, return_inverse=True)[1] + 1
+    arcs = csr_array((kinds, adjacency.indices, adjacency.indptr), shape=(size, size))
     if pair_colours is None:
-        return _in_rows(begin, end, kinds, colours)
+        return ColouredGraph(arcs, colours)
     if size > LIMITS.pairs:
         raise TooLarge(f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}")
     pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
-    joined = np.zeros((size, size), np.int64)
-    joined[begin, end] = kinds + 1
-    return _from_matrix(pairs * (joined.max() + 1) + joined, colours)
+    return _from_matrix(pairs * (kinds.max(initial=0) + 1) + arcs.toarray(), colours)
 
 
 def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
@@ -168,21 +141,12 @@ def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> Colour
     both = pairs * (pairs.max() + 1) + pairs.T
     apart = ~np.eye(size, dtype=bool)
     # Only a look that is the same from both sides can be left out without losing a direction.
-    even = both[apart & (pairs == pairs.T)]
-    looks, counts = np.unique(even, return_counts=True)
+    looks, counts = np.unique(both[apart & (pairs == pairs.T)], return_counts=True)
     left_out = looks[counts.argmax()] if len(looks) else -1
     begin, end = np.nonzero(apart & (both != left_out))
-    kinds = np.unique(both[begin, end], return_inverse=True)[1]
-    return _in_rows(begin, end, kinds, np.unique(own, return_inverse=True)[1])
-
-
-def _in_rows(
-    begin: NDArray[np.int64], end: NDArray[np.int64], kinds: NDArray[Any], colours: NDArray[Any]
-) -> ColouredGraph:
-    order = np.lexsort((end, begin))
-    starts = np.searchsorted(begin[order], np.arange(len(colours) + 1))
-    parts = (starts, end[order], kinds[order], colours)
-    return ColouredGraph(*(frozen(part.astype(np.int64)) for part in parts))
+    kinds = np.unique(both[begin, end], return_inverse=True)[1] + 1
+    arcs = csr_array((kinds, (begin, end)), shape=(size, size))
+    return ColouredGraph(arcs, np.unique(own, return_inverse=True)[1])
 
 
 def _colour_numbers(
@@ -273,15 +237,15 @@ class Collapsed:
                 self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
             first = int(sure[0])
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
-            row = slice(*self.core.starts[first : first + 2])
-            between = self.core.kinds[row][self.core.ends[row] == sure[1]]
+            row = slice(*self.core.arcs.indptr[first : first + 2])
+            between = self.core.arcs.data[row][self.core.arcs.indices[row] == sure[1]]
             look = tuple(between), int(colours[first]), len(sure)
             # One colour for each look, different from all colours in use.
             colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))
             alive[sure[1:]] = False
         nodes = np.flatnonzero(alive)
         if len(nodes) < self.core.size:
-            self.core = self.core.restricted(nodes, colours[nodes])
+            self.core = ColouredGraph(self.core.arcs[nodes][:, nodes], colours[nodes])
             self.blocks = [self.blocks[i] for i in nodes]
         return not alive.all()
 
@@ -298,7 +262,8 @@ class Collapsed:
     def _sums(self) -> tuple[Hashes, Hashes]:
         """Hash every row as a sum over its arcs; return the parts as well."""
         graph = self.core
-        parts = scramble(scramble(graph.ends.astype(np.uint64)) ^ graph.kinds.astype(np.uint64))
+        ends, kinds = (part.astype(np.uint64) for part in (graph.arcs.indices, graph.arcs.data))
+        parts = scramble(scramble(ends) ^ kinds)
         return graph.row_sums(parts), parts
 
     def _distant_twins(self) -> Hashes:
@@ -309,11 +274,11 @@ class Collapsed:
         """Return a number for each node: equal for the same arcs but for those between them."""
         graph = self.core
         sums, parts = self._sums()
-        begin, end = graph.sources(), graph.ends
+        begin, end = graph.arcs.nonzero()
         back = np.lexsort((begin, end))  # place of the reverse of each arc
         alike = (
             (sums[begin] - parts == sums[end] - parts[back])
-            & (graph.kinds == graph.kinds[back])
+            & (graph.arcs.data == graph.arcs.data[back])
             & (graph.colours[begin] == graph.colours[end])
         )
         return components((begin[alike], end[alike]), graph.size)
@@ -490,10 +455,8 @@ class _Search:
 
     def __init__(self, graph: ColouredGraph) -> None:
         self._graph = graph
-        self._kinds = scramble(scramble(graph.kinds.astype(np.uint64)))
-        self._adjacency = csr_array(
-            (np.ones(len(graph.ends)), graph.ends, graph.starts), shape=(graph.size, graph.size)
-        )
+        self._kinds = scramble(scramble(graph.arcs.data.astype(np.uint64)))
+        self._adjacency = graph.arcs.astype(np.float64)
         self._orbits = np.arange(graph.size)
         self._work = 0
         self.found: list[NDArray[np.int64]] = []
@@ -505,7 +468,7 @@ class _Search:
                 f"the search for automorphisms was given up after {LIMITS.steps} steps: "
                 "this graph is one of the hard ones"
             )
-        seen = scramble(colours[self._graph.ends] ^ self._kinds)
+        seen = scramble(colours[self._graph.arcs.indices] ^ self._kinds)
         return scramble(scramble(colours) + self._graph.row_sums(seen))
 
     def _seen_from(self, colours: Hashes, nodes: ArrayLike) -> Hashes:
