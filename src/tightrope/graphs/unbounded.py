@@ -76,49 +76,39 @@ class NoiseLattice:
 
     # -- layers ---------------------------------------------------------------------------
 
-    def layer(self, t: int, core: int = 0) -> int:
-        """Return how many points lie at distance t; a line may have a wider first layer.
+    def ball(self, t: int, core: int = 0) -> int:
+        """Return how many points lie at distance t or nearer; a line may have a wider middle.
 
         On a line with a core r the first layer is -r … r, and every other has v points more on
         either side.
         """
         k = self.parts
-        if t == 0:
-            return 2 * core + 1
-        if self.form == "line":
-            return 2 * self.width
-        if self.form == "cube":
-            return int((2 * t + 1) ** k - (2 * t - 1) ** k)
+        if t < 0:
+            return 0
         if self.form == "range":
-            return int((t + 1) ** (k + 1) - 2 * t ** (k + 1) + (t - 1) ** (k + 1))
-        most = min(k, t)
+            return int((t + 1) ** (k + 1) - t ** (k + 1))
         if self.form == "cross":
-            return sum(comb(k, m) * comb(t - 1, m - 1) << m for m in range(1, most + 1))
-        return sum(self._signed(t, i) for i in range(1, min(k - 1, t) + 1))
+            return sum(comb(k, j) * comb(t, j) << j for j in range(min(k, t) + 1))
+        if self.form == "roots":
+            ways = (comb(t - j + k - 1, k - 1) for j in range(min(k - 1, t) + 1))
+            return sum(comb(k - 1, j) ** 2 * n for j, n in enumerate(ways))
+        return int((2 * (core + t * self.width) + 1) ** k)
 
-    def _signed(self, t: int, i: int) -> int:
-        """Return how many points of a layer of roots have i positive coordinates."""
-        k = self.parts
-        return comb(k, i) * comb(t - 1, i - 1) * comb(t + k - i - 1, k - i - 1)
+    def layer(self, t: int, core: int = 0) -> int:
+        """Return how many points lie at distance t."""
+        return self.ball(t, core) - self.ball(t - 1, core)
 
     def loss_sum(self, loss: str, t: int, core: int = 0) -> int:
         """Return the sum of a loss over the points at distance t, in units of the step."""
+        k, shown = self.parts, self.parts - self.hidden
         if loss == "binary":
             return self.layer(t, core) - (t == 0)
         if loss == "distance" and self.form != "line":
             return t * self.layer(t)
-        if self.form == "line":
-            power = 2 if loss == "squared" else 1
-            inner, outer = (core + (t - 1) * self.width if t else 0), core + t * self.width
-            if loss == "distance":
-                return 2 * (_ceil_sum(outer, self.width) - _ceil_sum(inner, self.width))
-            return 2 * (_power_sum(outer, power) - _power_sum(inner, power))
-        if self.form in ("cube", "range"):
-            return self._ball_sum(loss, t) - (self._ball_sum(loss, t - 1) if t else 0)
-        shown = self.parts - self.hidden
+        if self.form in ("line", "cube", "range"):
+            return self._ball_sum(loss, t, core) - self._ball_sum(loss, t - 1, core)
         if loss == "absolute":
-            return shown * (t * self.layer(t) * (1 if self.form == "cross" else 2) // self.parts)
-        k = self.parts
+            return shown * (t * self.layer(t) * (1 if self.form == "cross" else 2) // k)
         if self.form == "cross":  # the coefficients of 2x(1+x)^k / (1-x)^(k+2)
             steps = range(min(k, t - 1) + 1)
             return shown * 2 * sum(comb(k, j) * comb(t - j + k, k + 1) for j in steps)
@@ -128,6 +118,22 @@ class NoiseLattice:
             total += (-1) ** j * comb(k - 1, j) * squares * _spread(t - j, k - 1)
         return int(2 * shown * total)
 
+    def _ball_sum(self, loss: str, t: int, core: int) -> int:
+        """Return the sum of a loss over all points of a line, cube or range up to distance t."""
+        k, r = self.parts, core + t * self.width
+        if t < 0:
+            return 0
+        if self.form == "range":
+            # Points are tuples of k+1 numbers from 0 … t, one of them 0, less the first of them.
+            ends = ((m, 2 if loss == "absolute" else m) for m in (t, t + 1))
+            less, more = (k * m**k * (m * m - 1) * each // 6 for m, each in ends)
+            return int(more - less)
+        if loss == "distance":  # ⌈|z| / v⌉ on a line
+            whole, rest = divmod(r, self.width)
+            return (self.width * whole + 2 * rest) * (whole + 1)
+        one = r * (r + 1) if loss == "absolute" else r * (r + 1) * (2 * r + 1) // 3
+        return int(k * (2 * r + 1) ** (k - 1) * one)
+
     def layers(self, count: int, core: int = 0) -> list[int]:
         """Return the sizes of the first layers."""
         return _polynomial(partial(self.layer, core=core), count, self.parts + 2)
@@ -136,22 +142,6 @@ class NoiseLattice:
         """Return the sums of a loss over the first layers."""
         return _polynomial(partial(self.loss_sum, loss, core=core), count, self.parts + 2)
 
-    def _ball_sum(self, loss: str, t: int) -> int:
-        """Return the sum of an absolute or squared loss over all points up to distance t."""
-        k = self.parts
-        if self.form == "cube":
-            side = 2 * t + 1
-            one = t * (t + 1) if loss == "absolute" else t * (t + 1) * side // 3
-            return int(k * side ** (k - 1) * one)
-
-        # Points are tuples of k+1 numbers from 0 … t, one of them 0, less the first of them.
-        def cube(m: int) -> int:
-            if loss == "absolute":
-                return int(k * m**k * (m * m - 1) // 3)
-            return int(k * m ** (k + 1) * (m * m - 1) // 6)
-
-        return cube(t + 1) - cube(t)
-
     def within(self, t: int, r: int, core: int = 0) -> int:
         """Return how many points at distance t have their first coordinate in -r … r.
 
@@ -159,30 +149,27 @@ class NoiseLattice:
         [2, 6]
         """
         k = self.parts
-        if self.form == "line":
-            inner, outer = core + (t - 1) * self.width, core + t * self.width
-            return 2 * max(0, min(r, outer) - inner) if t else 2 * min(r, core) + 1
-        if self.form in ("cube", "range"):
-            return self._ball_within(t, r) - self._ball_within(t - 1, r)
+        if self.form in ("line", "cube", "range"):
+            return self._ball_within(t, r, core) - self._ball_within(t - 1, r, core)
         far = t - r - 1  # what is left for the other coordinates when the first is just beyond r
         if far < 0:
             return self.layer(t)
-        free = k - 1
         if self.form == "cross":
-            beyond = sum(comb(free, j) * comb(far, j) << j for j in range(min(free, far) + 1))
+            beyond = NoiseLattice("cross", k - 1, 0).ball(far)
         else:
             beyond = sum(
-                (-1) ** j * comb(free, j) * _spread(far - j, k) * _spread(t - j, free)
-                for j in range(min(free, far) + 1)
+                (-1) ** j * comb(k - 1, j) * _spread(far - j, k) * _spread(t - j, k - 1)
+                for j in range(min(k - 1, far) + 1)
             )
         return self.layer(t) - 2 * beyond
 
-    def _ball_within(self, t: int, r: int) -> int:
-        k, most = self.parts, min(r, t)
+    def _ball_within(self, t: int, r: int, core: int) -> int:
+        k, reach = self.parts, core + t * self.width
+        most = min(r, reach)
         if t < 0:
             return 0
-        if self.form == "cube":
-            return int((2 * most + 1) * (2 * t + 1) ** (k - 1))
+        if self.form != "range":
+            return int((2 * most + 1) * (2 * reach + 1) ** (k - 1))
         ends = most * (most + 1)
         all_of, smaller = (2 * most + 1) * (t + 1) - ends, (2 * most + 1) * t - ends
         return int(all_of * (t + 1) ** (k - 1) - smaller * t ** (k - 1))
@@ -325,10 +312,11 @@ class NoiseLattice:
 def _sums(lattice: NoiseLattice, t: int) -> list[int]:
     """Return running sums of the points of a layer by their number of (positive) coordinates."""
     k = lattice.parts
-    if lattice.form == "roots":
-        return list(accumulate(lattice._signed(t, i) for i in range(1, min(k - 1, t) + 1)))
-    counts = (comb(k, m) * comb(t - 1, m - 1) << m for m in range(1, min(k, t) + 1))
-    return list(accumulate(counts))
+    most = min(k - (lattice.form == "roots"), t)
+    counts = (comb(k, m) * comb(t - 1, m - 1) for m in range(1, most + 1))
+    if lattice.form == "cross":
+        return list(accumulate(n << m for m, n in enumerate(counts, 1)))
+    return list(accumulate(n * _spread(t, k - m) for m, n in enumerate(counts, 1)))
 
 
 def _polynomial(rule: Callable[[int], int], count: int, degree: int) -> list[int]:
@@ -351,16 +339,6 @@ def _spread(people: int, classes: int) -> int:
     if people < 0 or classes == 0:
         return int(people == 0)
     return comb(people + classes - 1, classes - 1)
-
-
-def _power_sum(n: int, power: int) -> int:
-    return n * (n + 1) // 2 if power == 1 else n * (n + 1) * (2 * n + 1) // 6
-
-
-def _ceil_sum(n: int, width: int) -> int:
-    """Return the sum of ⌈x / width⌉ over x = 1 … n."""
-    whole, rest = divmod(n, width)
-    return width * whole * (whole + 1) // 2 + rest * (whole + 1)
 
 
 @lru_cache(maxsize=256)
