@@ -12,7 +12,7 @@ import functools
 import math
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import comb
 from typing import Any
@@ -99,23 +99,42 @@ class HistogramGraph(AnswerGraph):
     def _far(self, i: int, j: Any) -> Any:
         return self._apart(self._rows(j) - self._rows(i))
 
+    # -- moves: one person goes from one class to another --------------------------------------
+
+    @property
     @abstractmethod
-    def _degree_of(self, vectors: NDArray[Any]) -> Any:
-        """Return the degrees of vectors."""
+    def _choices(self) -> NDArray[np.int64]:
+        """For each class, to how many others one of its people can move in one step."""
 
-    def _degree(self, i: Any) -> Any:
-        return self._degree_of(self._rows(i))
+    @abstractmethod
+    def _takers(self, give: int) -> Iterable[int]:
+        """Return the classes to which people of a class can move."""
 
-    def _moves(self, here: Sequence[int], sources: Iterator[tuple[int, int]]) -> NDArray[np.int64]:
-        """Return the nodes after moving one person from one class to another."""
-        near = []
-        for give, take in sources:
-            moved = list(here)
-            moved[give] -= 1
-            moved[take] += 1
-            near.append(self.node(moved))
+    def neighbours(self, i: int) -> NDArray[np.int64]:
+        """Return the histograms after one person moves."""
+        here, near = self.vector(i), []
+        for give in (k for k, count in enumerate(here) if count):
+            for take in self._takers(give):
+                moved = list(here)
+                moved[give] -= 1
+                moved[take] += 1
+                near.append(self.node(moved))
         # Numbers of nodes may be longer than 64 bits: these arrays hold whole numbers of any size.
         return np.array(sorted(near), np.int64 if self.size <= LIMITS.address else object)
+
+    def _degree(self, i: Any) -> Any:
+        return (self._rows(i) > 0) @ self._choices
+
+    @property
+    def degree_range(self) -> tuple[int, int]:
+        """The degrees with everybody in one class, and with as many filled as people allow."""
+        choices = np.sort(self._choices)
+        return int(choices[0]), int(choices[-self.people :].sum())
+
+    @property
+    def edge_count(self) -> int:
+        """Half the moves: in so many histograms there is somebody in a class."""
+        return comb(self.people + self._bins - 2, self._bins - 1) * int(self._choices.sum()) // 2
 
 
 class Histograms(HistogramGraph):
@@ -160,12 +179,9 @@ class Histograms(HistogramGraph):
     @property
     def unbounded(self) -> NoiseLattice | None:
         """All whole numbers in the classes with one sum."""
-        hidden = self._bins > self.classes
-        return (
-            NoiseLattice("roots", self._bins, self.people, hidden=hidden)
-            if self._bins > 1
-            else None
-        )
+        if self._bins == 1:
+            return None
+        return NoiseLattice("roots", self._bins, self.people, hidden=self._bins > self.classes)
 
     def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps).sum(axis=-1) // 2
@@ -178,25 +194,12 @@ class Histograms(HistogramGraph):
         shape = (self.people + 1,) * free
         return shape, _moved_people, np.ravel_multi_index(tuple(self.vectors[:, :-1].T), shape)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return the histograms after one person moves."""
-        here = self.vector(i)
-        bins = range(self._bins)
-        return self._moves(here, ((a, b) for a in bins if here[a] for b in bins if b != a))
-
-    def _degree_of(self, vectors: NDArray[Any]) -> Any:
-        """Return the number of classes with somebody in them times the other classes."""
-        return (vectors > 0).sum(axis=-1) * (self._bins - 1)
-
     @property
-    def degree_range(self) -> tuple[int, int]:
-        """The degrees with everybody in one class, and with as many filled as people allow."""
-        return self._bins - 1, min(self.people, self._bins) * (self._bins - 1)
+    def _choices(self) -> NDArray[np.int64]:
+        return np.full(self._bins, self._bins - 1)
 
-    @property
-    def edge_count(self) -> int:
-        """The number of pairs of classes times the ways to place the other people."""
-        return comb(self.people + self._bins - 2, self._bins - 1) * comb(self._bins, 2)
+    def _takers(self, give: int) -> Iterable[int]:
+        return (take for take in range(self._bins) if take != give)
 
     @property
     def diameter(self) -> int:
@@ -235,27 +238,12 @@ class AddRemoveHistograms(HistogramGraph):
     def _apart(self, gaps: NDArray[np.int64]) -> Any:
         return np.abs(gaps[..., :-1]).sum(axis=-1)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
-        """Return the histograms with one person more or less."""
-        here, out = self.vector(i), self.classes
-        pairs = [(a, out) for a in range(out) if here[a]]
-        pairs += [(out, a) for a in range(out) if here[out]]
-        return self._moves(here, iter(pairs))
-
-    def _degree_of(self, vectors: NDArray[Any]) -> Any:
-        """Return the number of filled classes, and all classes when there is room."""
-        filled = vectors > 0
-        return filled[..., :-1].sum(axis=-1) + filled[..., -1] * self.classes
-
     @property
-    def degree_range(self) -> tuple[int, int]:
-        """1 with n people in one class; the most with room and as many filled as then possible."""
-        return 1, min(self.people - 1, self.classes) + self.classes
+    def _choices(self) -> NDArray[np.int64]:
+        return np.array([1] * self.classes + [self.classes])
 
-    @property
-    def edge_count(self) -> int:
-        """The number of histograms with room times the classes."""
-        return self.classes * comb(self.people - 1 + self.classes, self.classes)
+    def _takers(self, give: int) -> Iterable[int]:
+        return range(self.classes) if give == self.classes else [self.classes]
 
     @property
     def diameter(self) -> int:
