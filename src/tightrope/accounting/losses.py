@@ -29,6 +29,7 @@ References
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -272,15 +273,13 @@ def longest_series(level: Level, epsilon: Level, delta: float | Fraction | str) 
     wanted = Epsilon.of(epsilon)
     low = int(wanted.above / Epsilon.of(level).above)  # δ = 0: the levels add up
     high = max(1, 2 * low)
-    while one.times(high).delta(wanted) <= allowed:
+
+    def exceeds(count: int) -> bool:
+        return one.times(count).delta(wanted) > allowed
+
+    while not exceeds(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if one.times(middle).delta(wanted) <= allowed:
-            low = middle
-        else:
-            high = middle
-    return low
+    return low + bisect_left(range(low + 1, high), True, key=exceeds)
 
 
 def _widest(what: Level | TradeOff) -> Fraction:

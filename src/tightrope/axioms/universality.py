@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from tightrope.channels import Channel, IntegerChannel, ScaledPhi, is_private, rational
 from tightrope.channels.derive import Derivation, derivable
 from tightrope.consumers import Consumer, Loss, Prior, is_monotone, loss as read_loss
-from tightrope.epsilon import Epsilon, Level
+from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.graphs.shapes import components, shortest_cycle
@@ -333,7 +333,7 @@ def margin_above(epsilon: Epsilon, threshold: Fraction | int) -> float:
     r"""Return :math:`ε - \ln t` for a rational threshold t ≥ 1, with the right sign.
 
     For a rational ε > 0, :math:`e^ε` is never rational, so it cannot be at the threshold; for
-    :math:`ε = m \ln b` the exact power decides. Else ball arithmetic in 400 bits.
+    :math:`ε = m \ln b` the exact power decides. Else ball arithmetic in 320 bits.
 
     Examples
     --------
@@ -342,16 +342,10 @@ def margin_above(epsilon: Epsilon, threshold: Fraction | int) -> float:
     >>> margin_above(Epsilon.of("0.6931471805599453"), 2) < 0
     True
     """
-    from flint import arb, ctx, fmpq
-
-    def number(value: Fraction | int) -> Any:
-        return arb(fmpq(value.numerator, value.denominator))
-
     if epsilon.exact and epsilon.ratio == threshold:
         return 0.0
-    with ctx.workprec(400):
-        unit = 1 if epsilon.base is None else number(epsilon.base).log()
-        return float(number(epsilon.multiple) * unit - number(threshold).log())
+    level = enclosed(epsilon.multiple, epsilon.base, power=False)[0]
+    return float(level - enclosed(Fraction(1), Fraction(threshold), power=False)[0])
 
 
 # -- proofs that there is none ------------------------------------------------------------

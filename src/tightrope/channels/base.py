@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge, whole_number
-from tightrope.graphs.base import check_each, float_array, frozen
+from tightrope.graphs.base import check_each, check_labels, finite_array, frozen
 from tightrope.texts import to_exact
 
 #: How far the sum of a row of floats may lie from 1.
@@ -325,33 +325,13 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     >>> check_stochastic([[1, 0], [0.5, 0.5]]).shape
     (2, 2)
     """
-    values = float_array(matrix, "a channel must be a rectangular matrix of numbers")
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(f"a channel must be a non-empty matrix, got shape {values.shape}")
-    must = "probabilities must be finite and non-negative"
-    check_each(np.isfinite(values) & (values >= 0), values, must, "at row {}, column {}")
+    must = "a channel must be a non-empty, rectangular matrix of numbers"
+    values = finite_array(matrix, must, (None, None), "probabilities", "non-negative")
     sums = values.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
         raise InputError(f"every row must sum to 1, but row {worst} sums to {sums[worst]:.12g}")
     return frozen(values)
-
-
-def check_labels(
-    labels: Sequence[Hashable] | None, count: int, what: str
-) -> tuple[Hashable, ...] | None:
-    """Return labels as a tuple, or refuse when they are too few, too many or not different.
-
-    >>> check_labels("ab", 2, "outputs")
-    ('a', 'b')
-    """
-    if labels is None:
-        return None
-    if len(labels) != count or len(set(labels)) != count:
-        raise InputError(
-            f"{what} must be {count} different labels, got {len(labels)}: {list(labels)[:5]!r}"
-        )
-    return tuple(labels)
 
 
 def check_same_inputs(first: Channel, second: Channel) -> None:

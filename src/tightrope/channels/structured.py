@@ -24,7 +24,7 @@ from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import check_each, float_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.graphs.products import digits_of
 
 
@@ -281,14 +281,9 @@ class ScaledPhi(RuleChannel):
 
 
 def _check_scale(scale: ArrayLike, size: int) -> NDArray[np.float64]:
-    values = float_array(scale, "the scale z must be one number, or one for each answer")
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != size):
-        raise InputError(
-            f"the scale z must be one number, or one for each of the {size} answers, "
-            f"got shape {values.shape}"
-        )
-    each, must = np.atleast_1d(values), "the scale z must be finite and non-negative"
-    check_each(np.isfinite(each) & (each >= 0), each, must, "at answer {}")
+    must = f"the scale z must be one number, or one for each of the {size} answers"
+    shape = () if np.isscalar(scale) else (size,)
+    values = finite_array(scale, must, shape, "the scale z", "non-negative")
     if values.ndim == 0 and values == 0:
         raise InputError("the scale z must be positive when it is one number, got 0")
     return frozen(values)

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS, check_labels
+from tightrope.channels.base import LIMITS
 from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
-from tightrope.graphs.base import check_each, frozen
+from tightrope.graphs.base import check_labels, finite_array, frozen
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call, to_exact
 
@@ -226,10 +226,8 @@ class MatrixLoss(Loss):
         self._matrix = _check_losses(matrix)
         self.size, self.guess_count = self._matrix.shape
         self.name = name
-        self._label: Callable[[int], Hashable] = int
-        if guesses is not None:
-            check_labels(guesses, self.guess_count, "guesses")
-            self._label = tuple(guesses).__getitem__
+        labels = check_labels(guesses, self.guess_count, "guesses")
+        self._label: Callable[[int], Hashable] = int if labels is None else labels.__getitem__
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
@@ -271,18 +269,16 @@ class MatrixLoss(Loss):
 
 def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
     try:
-        values = np.array(matrix, dtype=np.float64)
+        given = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        values = _from_texts(matrix)
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(f"a loss must be a non-empty matrix, got shape {values.shape}")
-    check_each(np.isfinite(values), values, "losses must be finite", "at row {}, column {}")
-    return frozen(values)
+        given = _from_texts(matrix)
+    must = "a loss must be a non-empty, rectangular matrix of numbers"
+    return frozen(finite_array(given, must, (None, None), "losses"))
 
 
 def _from_texts(matrix: Any) -> NDArray[np.float64]:
     """Return a matrix some of whose entries are texts such as ``"1/3"``."""
-    message = "a loss must be a rectangular matrix of numbers"
+    message = "a loss must be a non-empty, rectangular matrix of numbers"
     if isinstance(matrix, str | Mapping):
         raise InputError(f"{message}, got {str(matrix)[:40]!r}")
     try:
@@ -295,10 +291,8 @@ def _from_texts(matrix: Any) -> NDArray[np.float64]:
     out = np.empty((len(rows), len(rows[0])))
     for i, row in enumerate(rows):
         for k, value in enumerate(row):
-            try:
+            with blamed(f"row {i}, column {k}"):
                 out[i, k] = to_float(value)
-            except InputError as wrong:
-                raise InputError(f"{wrong} at row {i}, column {k}") from None
     return out
 
 
@@ -448,13 +442,8 @@ class CoordinateLoss(_GraphLoss):
         """The labels as numbers: one row for each answer (read-only)."""
         self.graph._check_row("the coordinates")
         rows = [self._numbers(i) for i in range(self.size)]
-        if len(set(map(len, rows))) > 1:
-            raise InputError(f"answers of {self.graph.name} must be tuples of one length")
-        out = np.array(rows, dtype=np.float64)
-        if not np.isfinite(out).all():
-            bad = int(np.flatnonzero(~np.isfinite(out).all(axis=1))[0])
-            raise InputError(f"answers must be finite numbers, got {self.graph.label(bad)!r}")
-        return frozen(out)
+        must = f"answers of {self.graph.name} must be numbers, or tuples of one length"
+        return frozen(finite_array(rows, must, (self.size, None), "answers"))
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return the losses of every guess when the truth is node i."""

@@ -34,7 +34,7 @@ from tightrope.errors import InputError, TooLarge, blamed, whole_number
 from tightrope.exact import power
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS, check_each, frozen
+from tightrope.graphs.base import LIMITS, finite_array, frozen
 from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
 from tightrope.texts import read_call, read_list, to_exact
@@ -62,6 +62,8 @@ class Prior:
     probabilities
         Numbers, fractions or texts such as ``"1/3"``: finite, non-negative, with sum 1 within
         ``PRIOR_SUM_TOLERANCE``. Nothing is repaired.
+    exact
+        For a family: makes its fractions when they are asked for.
 
     Attributes
     ----------
@@ -83,21 +85,15 @@ class Prior:
     #: The name of the law and its number, where it is one that has a name.
     named: tuple[str, Fraction] | None = None
 
-    def __init__(self, probabilities: ArrayLike | Iterable[float | str | Fraction]) -> None:
-        given, values = _read(probabilities)
-        self._values = _check_distribution(values)
-        self._given = given
-        self._rule: Callable[[], tuple[Fraction, ...]] | None = None
-        self.size = len(values)
-
-    @classmethod
-    def by_rule(
-        cls, values: NDArray[np.float64], exact: Callable[[], tuple[Fraction, ...]]
-    ) -> Prior:
-        """Return a prior whose fractions come from a rule, called when they are asked for."""
-        prior = cls(values)
-        prior._rule = exact
-        return prior
+    def __init__(
+        self,
+        probabilities: ArrayLike | Iterable[float | str | Fraction],
+        *,
+        exact: Callable[[], tuple[Fraction, ...]] | None = None,
+    ) -> None:
+        self._given, values = _read(probabilities)
+        self._values, self._rule = _check_distribution(values), exact
+        self.size = len(self._values)
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
@@ -320,7 +316,7 @@ def _by_ratios(
         made: Prior = WindowPrior(size, partial(_window_by_ratios, *rule))
     else:
         values = _window_by_ratios(*rule, depth=math.inf)[1]
-        made = Prior.by_rule(values, partial(_exact_by_ratios, *rule))
+        made = Prior(values, exact=partial(_exact_by_ratios, *rule))
     made.named = named
     return made
 
@@ -588,16 +584,14 @@ class ProductPrior(Prior):
 def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
     """Return what must be kept to be exact (or ``None``), and the numbers as floats."""
     if isinstance(source, Prior):
-        return source.exact, np.array(source.probabilities)
+        return source.exact, source.probabilities
     if isinstance(source, str) or not isinstance(source, Iterable):
         raise InputError(
             f"probabilities must be a list of numbers, got {str(source)[:40]!r}; "
             "for a text use prior(text, graph)"
         )
     if isinstance(source, np.ndarray) and source.dtype.kind in "fiu":
-        if source.ndim != 1:
-            raise InputError(f"probabilities must be one row of numbers, got shape {source.shape}")
-        return None, source.astype(np.float64)
+        return None, source
     given = tuple(source)
     values = np.empty(len(given))
     for place, value in enumerate(given):
@@ -610,20 +604,15 @@ def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
 
 
 def _check_distribution(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(values) == 0:
-        raise InputError("a prior needs at least one probability, got none")
-    must, place = (
-        "probabilities must be finite and non-negative",
-        "at position {} (counting from 0)",
-    )
-    check_each(np.isfinite(values) & (values >= 0), values, must, place)
-    total = float(values.sum())
+    must = "a prior needs at least one probability, in one row of numbers"
+    found = finite_array(values, must, (None,), "probabilities", "non-negative")
+    total = float(found.sum())
     if not abs(total - 1) <= PRIOR_SUM_TOLERANCE:
         raise InputError(
             f"probabilities must sum to 1 (within {PRIOR_SUM_TOLERANCE:g}), "
             f"got the sum {total:.12g}"
         )
-    return frozen(values)
+    return frozen(found)
 
 
 def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
@@ -694,28 +683,20 @@ def uniform(graph: AnswerGraph) -> Prior:
     return Prior.uniform(graph.size)
 
 
-def binomial(graph: AnswerGraph, p: str) -> Prior:
-    """Make ``binomial(p)`` on a line."""
-    return Prior.binomial(_line_size("binomial", graph), p)
-
-
-def geometric(graph: AnswerGraph, p: str) -> Prior:
-    """Make ``geometric(p)`` on a line."""
-    return Prior.geometric(_line_size("geometric", graph), p)
-
-
-def poisson(graph: AnswerGraph, mean: str) -> Prior:
-    """Make ``poisson(mean)`` on a line."""
-    return Prior.poisson(_line_size("poisson", graph), mean)
-
-
-def _line_size(name: str, graph: AnswerGraph) -> int:
+def _on_line(name: str, graph: AnswerGraph, number: str) -> Prior:
+    """Make a family with a name over the answers of a line, in their order."""
     if not graph.is_line:
         raise InputError(
             f"{name} needs answers on a line, which {graph.name} does not have: "
             "give one number for each answer, or a file"
         )
-    return graph.size
+    made: Prior = getattr(Prior, name)(graph.size, number)
+    return made
+
+
+binomial = partial(_on_line, "binomial")
+geometric = partial(_on_line, "geometric")
+poisson = partial(_on_line, "poisson")
 
 
 def product(graph: AnswerGraph, *numbers: str) -> Prior:
@@ -960,7 +941,7 @@ def _placed(
     np.add.at(values, nodes, chances)
     if exact is None:
         return Prior(values)
-    return Prior.by_rule(values, partial(_placed_exact, graph.size, nodes, exact))
+    return Prior(values, exact=partial(_placed_exact, graph.size, nodes, exact))
 
 
 def _placed_exact(

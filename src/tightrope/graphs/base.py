@@ -14,13 +14,14 @@ from __future__ import annotations
 import contextlib
 import functools
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tightrope.errors import InputError, TightropeError, TooLarge
 from tightrope.texts import html_table
@@ -94,20 +95,6 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def float_array(values: ArrayLike, must: str) -> NDArray[np.float64]:
-    """Return a copy of numbers as floats, or refuse them with what they must be.
-
-    >>> float_array([[1, 2], [3]], "a loss must be a matrix")
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: a loss must be a matrix
-    """
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(must) from None
-
-
 def check_each(good: NDArray[np.bool_], values: NDArray[Any], must: str, place: str) -> None:
     """Refuse the first of some values that is not good, with the value and its place.
 
@@ -116,8 +103,72 @@ def check_each(good: NDArray[np.bool_], values: NDArray[Any], must: str, place: 
     ...
     tightrope.errors.InputError: lengths must be positive, got -1 at 1
     """
-    for at in np.argwhere(~good)[:1].tolist():
-        raise InputError(f"{must}, got {values[tuple(at)]} {place.format(*at)}")
+    if not good.all():
+        at = tuple(np.argwhere(~good)[0].tolist())
+        raise InputError(f"{must}, got {values[at]} {place.format(*at)}".rstrip())
+
+
+def finite_array(
+    given: Any, must: str, shape: tuple[int | None, ...], entries: str, sign: str = ""
+) -> NDArray[np.float64]:
+    """Return a copy of some numbers, all of them finite, or refuse with the place and the value.
+
+    Parameters
+    ----------
+    given
+        Numbers in nested sequences, or an array.
+    must
+        What must hold, for messages about the shape.
+    shape
+        The size along each axis; ``None`` for any but 0.
+    entries
+        What the numbers are, for messages about one of them.
+    sign
+        ``"positive"``, ``"non-negative"``, or nothing for any sign.
+
+    Examples
+    --------
+    >>> finite_array([0.5, -1], "give two weights", (2,), "weights", "non-negative")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: weights must be finite and non-negative, got -1.0 at position 1 ...
+    """
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(must) from None
+    sizes = zip(found.shape, shape, strict=False)
+    fits = all(n > 0 if wanted is None else n == wanted for n, wanted in sizes)
+    if found.ndim != len(shape) or not fits:
+        raise InputError(f"{must}, got shape {found.shape}")
+    fine, kind = np.isfinite(found), f"finite and {sign}" if sign else "finite"
+    if sign:
+        fine &= found > 0 if sign == "positive" else found >= 0
+    place = ["", "at position {} (counting from 0)", "at row {}, column {}"][found.ndim]
+    check_each(fine, found, f"{entries} must be {kind}", place)
+    return found
+
+
+def check_labels(
+    labels: Sequence[Hashable] | None, count: int, what: str
+) -> tuple[Hashable, ...] | None:
+    """Return labels as a tuple, or refuse when they are too few, too many or not different.
+
+    >>> check_labels("aba", 3, "answers")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: answers must be 3 different labels, got 'a' twice
+    """
+    if labels is None:
+        return None
+    try:
+        most = Counter(labels).most_common(1)
+    except TypeError:
+        raise InputError(f"{what} must be hashable, got {list(labels)[:5]!r}") from None
+    twice = next((f"{label!r} twice" for label, times in most if times > 1), "")
+    if twice or len(labels) != count:
+        raise InputError(f"{what} must be {count} different labels, got {twice or len(labels)}")
+    return tuple(labels)
 
 
 @dataclass(frozen=True)

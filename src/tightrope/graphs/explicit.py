@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import LIMITS, AnswerGraph, check_each, float_array, frozen
+from tightrope.graphs.base import LIMITS, AnswerGraph, check_labels, finite_array, frozen
 
 if TYPE_CHECKING:
     import networkx
@@ -53,28 +53,6 @@ class LabelledGraph(AnswerGraph):
             return self._places[label]
         except (KeyError, TypeError):
             raise InputError(f"{label!r} is not an answer of {self.name}") from None
-
-
-def different_labels(labels: Sequence[Hashable] | None) -> tuple[Hashable, ...] | None:
-    """Return the labels as a tuple; no two may be equal.
-
-    >>> different_labels("aba")
-    Traceback (most recent call last):
-    ...
-    tightrope.errors.InputError: labels must be different, got 'a' twice
-    """
-    if labels is None:
-        return None
-    seen: set[Hashable] = set()
-    for label in labels:
-        try:
-            known = label in seen
-        except TypeError:
-            raise InputError(f"labels must be hashable, got {label!r}") from None
-        if known:
-            raise InputError(f"labels must be different, got {label!r} twice")
-        seen.add(label)
-    return tuple(labels)
 
 
 def distances(
@@ -175,9 +153,12 @@ class ExplicitGraph(LabelledGraph):
     ) -> None:
         self.name = name
         ends = _edge_ends(edges)
-        weights = np.ones(len(ends)) if lengths is None else _edge_lengths(lengths, len(ends))
+        weights, count = np.ones(len(ends)), len(ends)
+        if lengths is not None:
+            must = f"edge lengths must be numbers, one length for each of the {count} edges"
+            weights = finite_array(lengths, must, (count,), "edge lengths", "positive")
         self.size = _node_count(ends, labels, size)
-        self._labels = different_labels(labels)
+        self._labels = check_labels(labels, self.size, "answers")
         self._check_edge_list(ends)
         ends = np.sort(ends, axis=1)
         order = np.lexsort(ends.T[::-1])
@@ -335,15 +316,6 @@ def _edge_ends(edges: ArrayLike | Iterable[tuple[int, int]]) -> NDArray[np.int64
     if len(bad):
         raise InputError(f"edges must be pairs of whole node indices, got {bad[0]}")
     return ends.astype(np.int64)
-
-
-def _edge_lengths(lengths: ArrayLike, edges: int) -> NDArray[np.float64]:
-    values = float_array(lengths, "edge lengths must be numbers")
-    if values.shape != (edges,):
-        raise InputError(f"one length for each of the {edges} edges, got shape {values.shape}")
-    must = "edge lengths must be positive and finite"
-    check_each(np.isfinite(values) & (values > 0), values, must, "at edge {}")
-    return values
 
 
 def _node_count(

@@ -4,40 +4,30 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import LIMITS, check_each, float_array, frozen
-from tightrope.graphs.explicit import LabelledGraph, different_labels
+from tightrope.graphs.base import LIMITS, check_labels, finite_array, frozen
+from tightrope.graphs.explicit import LabelledGraph
 from tightrope.graphs.lines import CompleteGraph
 
 #: Mean radius of the Earth, in kilometres.
 EARTH_RADIUS_KM = 6371.0088
 
 Array = NDArray[np.float64]
-Rule = Callable[[Array, Array], Array]
 
 
-def _haversine(points: Array, place: Array) -> Array:
-    latitude, longitude = np.radians(points).T
-    here, along = np.radians(place)
-    half = np.sin((latitude - here) / 2) ** 2
-    half += np.cos(latitude) * np.cos(here) * np.sin((longitude - along) / 2) ** 2
-    out: Array = 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(np.minimum(1, half)))
-    return out
-
-
-#: The metrics by name, each with its rule or the name that SciPy has for it; ``haversine`` takes
-#: latitude and longitude in degrees and gives kilometres.
-METRICS: Mapping[str, Rule | str] = {
+#: The metrics by name, each with the name that SciPy has for it; ``haversine`` takes latitude and
+#: longitude in degrees and gives kilometres, by the chord between places on the unit sphere.
+METRICS: Mapping[str, str] = {
     "euclidean": "euclidean",
     "manhattan": "cityblock",
     "chebyshev": "chebyshev",
-    "haversine": _haversine,
+    "haversine": "euclidean",
 }
 
 
@@ -80,21 +70,21 @@ class PointsGraph(LabelledGraph, CompleteGraph):
             raise InputError(f"the metric must be one of {', '.join(METRICS)}, got {metric!r}")
         self.points: Array = _checked_points(points, metric)
         self.metric = metric
+        self._spots = _on_sphere(self.points) if metric == "haversine" else self.points
         self.size = len(self.points)
         self.name = name
-        if labels is not None and len(labels) != self.size:
-            raise InputError(f"one label for each of the {self.size} points, got {len(labels)}")
-        self._labels = different_labels(labels)
+        self._labels = check_labels(labels, self.size, "answers")
         self._check_apart()
 
-    def _rule(self, points: Array, place: Array) -> Array:
-        """Return how far points are from a place."""
-        rule = METRICS[self.metric]
-        if not isinstance(rule, str):
-            return rule(points, place)
+    def _far_from(self, i: int, others: slice) -> Array:
+        """Return how far some points are from one of them."""
         from scipy.spatial.distance import cdist
 
-        return np.asarray(cdist(points, place[None], rule)[:, 0])
+        here = self._spots[i : i + 1]
+        far: Array = cdist(self._spots[others], here, METRICS[self.metric])[:, 0]
+        if self.metric == "haversine":
+            far = 2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(1, far / 2))
+        return far
 
     @functools.cached_property
     def has_lengths(self) -> bool:
@@ -104,18 +94,18 @@ class PointsGraph(LabelledGraph, CompleteGraph):
     def _rows(self) -> Iterator[Array]:
         """Yield for each point how far those after it are."""
         for i in range(self.size):
-            yield self._rule(self.points[i + 1 :], self.points[i])
+            yield self._far_from(i, slice(i + 1, None))
 
     def distance(self, i: int, j: int) -> float:
         """Return how far apart two points are."""
         self._check_node(i)
         self._check_node(j)
-        return float(self._rule(self.points[j : j + 1], self.points[i])[0])
+        return float(self._far_from(i, slice(j, j + 1))[0])
 
     def distances_from(self, i: int) -> NDArray[Any]:
         """Return how far every point is from one of them (whole numbers without lengths)."""
         self._check_node(i)
-        return self._rule(self.points, self.points[i]).astype(float if self.has_lengths else int)
+        return self._far_from(i, slice(None)).astype(float if self.has_lengths else int)
 
     def edge_lengths(self) -> Array:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
@@ -142,9 +132,8 @@ class PointsGraph(LabelledGraph, CompleteGraph):
             return
         from scipy.spatial import KDTree
 
-        places = _in_space(self.points) if self.metric == "haversine" else self.points
         least = 1e-6 if self.metric == "haversine" else 0
-        gaps, nearest = KDTree(places).query(places, k=2)
+        gaps, nearest = KDTree(self._spots).query(self._spots, k=2)
         for i in np.flatnonzero(gaps[:, 1] <= near).tolist():
             one, other = nearest[i].tolist()
             j = one if one != i else other
@@ -155,7 +144,7 @@ class PointsGraph(LabelledGraph, CompleteGraph):
                 )
 
 
-def _in_space(degrees: Array) -> Array:
+def _on_sphere(degrees: Array) -> Array:
     """Turn latitude and longitude into a place on the unit sphere."""
     latitude, longitude = np.radians(degrees).T
     flat = np.cos(latitude)
@@ -163,11 +152,10 @@ def _in_space(degrees: Array) -> Array:
 
 
 def _checked_points(points: ArrayLike, metric: str) -> Array:
-    values = float_array(points, "points must be rows of as many numbers each")
-    if values.ndim != 2 or 0 in values.shape:
-        raise InputError(f"points must be rows of coordinates, got shape {values.shape}")
-    # Squares of larger ones overflow.
-    check_each(np.abs(values) <= 1e150, values, "coordinates must be finite", "in point {}")
+    must = "points must be rows of coordinates, as many numbers in each"
+    values = finite_array(points, must, (None, None), "coordinates")
+    if np.abs(values).max() > 1e150:  # squares would overflow
+        raise InputError("coordinates must be finite when squared, got one above 1e150")
     if metric == "haversine":
         if values.shape[1] != 2:
             raise InputError(

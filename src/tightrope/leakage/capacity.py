@@ -30,7 +30,7 @@ from tightrope.channels import Channel
 from tightrope.consumers import Prior
 from tightrope.consumers.evaluate import Part, parts
 from tightrope.errors import InputError
-from tightrope.graphs.base import float_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.leakage.measures import symmetric_information
 
 Array = NDArray[np.float64]
@@ -431,14 +431,11 @@ def _likelihood(matrix: Array, shares: Array) -> ConcaveFunction:
 
 
 def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:
-    given = float_array(counts, "counts must be one whole number for each output")
-    if given.shape != (channel.shape[1],):
-        raise InputError(
-            f"counts must be one number for each of the {channel.shape[1]} outputs, got shape "
-            f"{given.shape}"
-        )
-    if not (np.isfinite(given).all() and (given >= 0).all() and (given == np.floor(given)).all()):
-        raise InputError("counts must be whole numbers that are not negative")
+    outputs = channel.shape[1]
+    must = f"counts must be one whole number for each of the {outputs} outputs"
+    given = finite_array(counts, must, (outputs,), "counts", "non-negative")
+    if (given != np.floor(given)).any():
+        raise InputError(f"{must}, got {given[given != np.floor(given)][0]}")
     if not given.any():
         raise InputError("at least one output must have been released")
     never = channel.column_maxima() == 0

@@ -43,7 +43,7 @@ from tightrope.consumers.evaluate import parts, right_guess, small_blocks
 from tightrope.epsilon import SMALLEST, Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import AnswerGraph, Histograms
-from tightrope.graphs.base import float_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.queries import Query
 
 Array = NDArray[np.float64]
@@ -87,12 +87,8 @@ def gain_matrix(gain: ArrayLike, secrets: int) -> NDArray[np.float64]:
     >>> gain_matrix([[1, 0], [0, 1]], 2).shape
     (2, 2)
     """
-    values = float_array(gain, "a gain must be a matrix of numbers, secrets × guesses")
-    if values.ndim != 2 or values.shape[0] != secrets or not values.shape[1]:
-        raise InputError(f"a gain must have {secrets} rows (secrets), got shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise InputError("gains must be finite numbers")
-    return values
+    must = f"a gain must be a matrix of numbers with {secrets} rows, one for each secret"
+    return finite_array(gain, must, (secrets, None), "gains")
 
 
 def g_vulnerability(prior: PriorLike, gain: ArrayLike) -> float:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import finite_array, frozen
 
 #: Largest number of entries of the cost matrix (answers times guesses).
 COST_LIMIT = 40_000_000
@@ -70,16 +71,8 @@ class Problem:
     multiplicity: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
-        costs = np.array(self.costs, dtype=np.float64)
-        if costs.ndim != 2 or costs.shape[0] != self.graph.size or not costs.shape[1]:
-            raise InputError(
-                f"costs need one row for each of the {self.graph.size} answers, "
-                f"got shape {costs.shape}"
-            )
-        if not np.isfinite(costs).all():
-            i, k = (int(t) for t in np.argwhere(~np.isfinite(costs))[0])
-            raise InputError(f"losses must be finite, got {costs[i, k]} for answer {i}, guess {k}")
-        costs.flags.writeable = False
+        must = f"costs need one row for each of the {self.graph.size} answers"
+        costs = frozen(finite_array(self.costs, must, (self.graph.size, None), "losses"))
         object.__setattr__(self, "costs", costs)
         if not len(self.classes):
             object.__setattr__(self, "classes", np.arange(self.graph.size))

@@ -28,9 +28,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from tightrope.epsilon import Epsilon, Level, enclosed
-from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import check_each, float_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.phi.structure import DenseStructure, Structure, structure_of
 
 #: Residual, relative to the right-hand side, up to which a system counts as solvable.
@@ -312,14 +311,10 @@ class Phi:
 
     def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:
         """Return a vector over the answers, or refuse it with the place and value."""
-        vector = float_array(x, f"{what} must be a list of numbers")
-        if vector.shape != (self.size,):
-            raise InputError(
-                f"{what} needs one number for each of the {self.size} answers of "
-                f"{self.graph.name}, got shape {vector.shape}"
-            )
-        check_each(np.isfinite(vector), vector, f"{what} must be finite", "at position {}")
-        return vector
+        must = (
+            f"{what} must list one number for each of the {self.size} answers of {self.graph.name}"
+        )
+        return finite_array(x, must, (self.size,), what)
 
     def __repr__(self) -> str:
         return f"<Phi of {self.graph.name} at ε = {self.epsilon}: {self.size} answers>"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tightrope.channels import Channel, GeometricChannel
-from tightrope.channels.base import check_labels
 from tightrope.errors import InputError, TooLarge
+from tightrope.graphs.base import check_labels
 
 MATRIX = [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]]
 
@@ -41,7 +41,7 @@ def test_the_matrix_is_a_read_only_copy() -> None:
         ([[1, 0], [1]], "rectangular"),
         ([[10**400, 0]], "matrix of numbers"),
         ([], "non-empty"),
-        ([1, 0], "non-empty matrix"),
+        ([1, 0], "non-empty"),
         ([["a"]], "matrix of numbers"),
     ],
 )

@@ -149,8 +149,8 @@ def test_databases_without_arrays() -> None:
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        ([0.5, 0.5, -0.1], "got -0.1 at answer 2"),
-        ([0.5, float("nan"), 0.1], "got nan at answer 1"),
+        ([0.5, 0.5, -0.1], "got -0.1 at position 2"),
+        ([0.5, float("nan"), 0.1], "got nan at position 1"),
         ([0.5, 0.5], "3 answers, got shape"),
         (-1, "got -1.0"),
         (0, "positive"),

@@ -87,7 +87,7 @@ def test_numbers_are_needed_where_they_are_subtracted() -> None:
             loss(name, CITIES)
     with pytest.raises(InputError, match="tuples of one length"):
         loss("absolute", ExplicitGraph([(0, 1)], labels=[(1, 2), (1,)])).row(0)
-    with pytest.raises(InputError, match="finite numbers, got inf"):
+    with pytest.raises(InputError, match="finite, got inf at row 1"):
         loss("squared", ExplicitGraph([(0, 1)], labels=[0.0, float("inf")])).row(0)
 
 
@@ -131,12 +131,12 @@ def test_a_gain_is_a_loss_below_zero() -> None:
         ([[0, float("nan")]], "finite, got nan at row 0, column 1"),
         ([[0, 1], [float("-inf"), 0]], "finite, got -inf at row 1, column 0"),
         ([[0, 1], [0]], "rectangular"),
-        ([], "non-empty matrix"),
-        ([[]], "non-empty matrix"),
-        ([1, 2], "non-empty matrix, got shape"),
-        ([[0, "x"]], "got 'x' at row 0, column 1"),
+        ([], "non-empty"),
+        ([[]], "non-empty"),
+        ([1, 2], "matrix of numbers, got shape"),
+        ([[0, "x"]], "row 0, column 1: expected a number .*, got 'x'"),
         ([[0, None]], "finite|number"),
-        (3, "non-empty matrix"),
+        (3, "non-empty"),
         (object(), "rectangular matrix of numbers"),
     ],
 )
@@ -204,12 +204,12 @@ def test_files(tmp_path: Path, name: str, content: str) -> None:
     [
         ("l.csv", "0,1\n1,0\n", "needs 3 rows, one for each answer, got 2"),
         ("l.csv", "0,1\n1\n0,0", "l.csv:2: expected 2 fields as above, got 1"),
-        ("l.csv", "0,x\n1,0\n0,0", "got 'x' at row 0, column 1"),
+        ("l.csv", "0,x\n1,0\n0,0", "row 0, column 1: expected a number .*, got 'x'"),
         ("l.csv", "0,nan\n1,0\n0,0", "got nan at row 0, column 1"),
         ("l.json", "[[0, 1], [1]]", "got 2 in row 0 and 1 in row 1"),
         ("l.json", "{}", "rectangular matrix"),
-        ("l.json", "[0, 1]", "non-empty matrix"),
-        ("l.json", "[]", "non-empty matrix"),
+        ("l.json", "[0, 1]", "non-empty"),
+        ("l.json", "[]", "non-empty"),
         ("l.json", "[[{}], [0], [0]]", "expected a number|rectangular"),
     ],
 )

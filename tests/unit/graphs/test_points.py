@@ -93,7 +93,7 @@ def test_symmetry_of_points() -> None:
         ([(0, 0), (1e-200, 0)], "euclidean", "in the same one"),
         ([(90, 0), (90, 120)], "haversine", "in the same one"),
         ([(5, -180), (5, 180)], "haversine", "in the same one"),
-        ([(0, math.nan)], "euclidean", "coordinates must be finite, got nan in point 0"),
+        ([(0, math.nan)], "euclidean", "coordinates must be finite, got nan at row 0, column 1"),
         ([(0, math.inf)], "euclidean", "coordinates must be finite"),
         ([(0, 1e200)], "euclidean", "coordinates must be finite"),
         ([(91, 0)], "haversine", "latitude must be within ±90"),
@@ -101,8 +101,8 @@ def test_symmetry_of_points() -> None:
         ([(0, 0, 0)], "haversine", "latitude and longitude, got 3 columns"),
         ([], "euclidean", "rows of coordinates"),
         ([1, 2], "euclidean", "rows of coordinates"),
-        ([(1, 2), (3,)], "euclidean", "rows of as many numbers"),
-        ([("a", "b")], "euclidean", "rows of as many numbers"),
+        ([(1, 2), (3,)], "euclidean", "rows of coordinates"),
+        ([("a", "b")], "euclidean", "rows of coordinates"),
         ([(0, 0)], "taxi", "the metric must be one of euclidean"),
     ],
     ids=range(15),
@@ -114,9 +114,9 @@ def test_refusals(points: list, metric: str, says: str) -> None:
 
 
 def test_labels_are_checked() -> None:
-    with pytest.raises(InputError, match="one label for each of the 2 points"):
+    with pytest.raises(InputError, match="answers must be 2 different labels, got 1"):
         PointsGraph([(0, 0), (1, 1)], labels=["a"])
-    with pytest.raises(InputError, match="labels must be different"):
+    with pytest.raises(InputError, match="different labels, got 'a' twice"):
         PointsGraph([(0, 0), (1, 1)], labels=["a", "a"])
 
 
