@@ -2665,9 +2665,8 @@ class LatticeConsumer(Consumer):
 
         def lost(y: int) -> int:
             """Add up what output y costs over the answers within reach."""
-            o = min(max(y, 0), n - 1)
+            o = max(y, 0)
             guess = ends[o] if o < len(ends) else o
-            guess = n - 1 - ends[n - 1 - o] if n - 1 - o < len(ends) else guess
             a, b = max(0, far - y), min(2 * far + 1, far + n - y)  # answers' places in ``excess``
             if a >= b:
                 return 0
@@ -2681,10 +2680,9 @@ class LatticeConsumer(Consumer):
             before: list[int] = [side[cut] - side[a] for side in sums]
             return all_of[1] - s * all_of[0] - 2 * (before[1] - s * before[0])
 
-        # Between the two ends all outputs cost the same.
+        # Both ends cost the same, and between them all outputs do.
         edge = min(max(far, len(ends)), n // 2)
-        total = sum(map(lost, range(-far, edge))) + sum(map(lost, range(n - edge, n + far)))
-        total += (n - 2 * edge) * lost(edge)
+        total = 2 * sum(map(lost, range(-far, edge))) + (n - 2 * edge) * lost(edge)
         found = Fraction(total, weights.total * n)
         found += Fraction(weights.floor * lattice.largest(loss, weights.reach), weights.total)
         return found * lattice.units(loss)
