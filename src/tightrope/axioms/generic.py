@@ -21,7 +21,7 @@ from __future__ import annotations
 import functools
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -262,7 +262,8 @@ def is_generic_private(
     """
     check_sizes(channel, graph)
     rule = _rule(bound, graph)
-    found = (_check_pair(channel, i, h, rule(i, h), tolerance) for i, h in _pairs(graph))
+    pairs = (pair for i, h in graph.edges() for pair in ((i, h), (h, i)))
+    found = (_check_pair(channel, *pair, rule(*pair), tolerance) for pair in pairs)
     nothing = GenericCheck(True, None, (), 0.0, 0.0, 1.0, 1.0, True, 0.0)
     return min(found, key=lambda check: (check.private, check.margin), default=nothing)
 
@@ -336,12 +337,6 @@ def _rule(bound: Rule | Level, graph: AnswerGraph) -> Callable[[int, int], Priva
         scaled = functools.cache(lambda far: PrivacyBound.approximate(level.scaled(far)))
         return lambda i, h: scaled(graph.distance(i, h))
     return bound
-
-
-def _pairs(graph: AnswerGraph) -> Iterator[tuple[int, int]]:
-    for i, h in graph.edges():
-        yield i, h
-        yield h, i
 
 
 @dataclass(frozen=True)

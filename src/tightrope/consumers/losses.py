@@ -232,19 +232,16 @@ class MatrixLoss(Loss):
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""
         self._check_answer(i)
-        values: NDArray[np.float64] = self._matrix[i]
-        return values
+        return np.asarray(self._matrix[i])
 
     def column(self, k: int) -> NDArray[np.float64]:
         """Return column k (read-only)."""
         self._check_guess(k)
-        values: NDArray[np.float64] = self._matrix[:, k]
-        return values
+        return np.asarray(self._matrix[:, k])
 
     def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the columns of several guesses side by side."""
-        chosen: NDArray[np.float64] = self._matrix[:, guesses]
-        return chosen
+        return np.asarray(self._matrix[:, guesses])
 
     def matrix(self) -> NDArray[np.float64]:
         """Return the matrix (read-only)."""
@@ -351,15 +348,12 @@ class BinaryLoss(_GraphLoss):
 
     def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the columns of several guesses side by side."""
-        out: NDArray[np.float64] = np.not_equal.outer(np.arange(self.size), guesses).astype(
-            np.float64
-        )
-        return out
+        wrong = np.not_equal.outer(np.arange(self.size), guesses)
+        return np.asarray(wrong, np.float64)
 
     def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the total weight less the weight of the guess."""
-        out: NDArray[np.float64] = weights.sum(axis=0) - weights
-        return out
+        return np.asarray(weights.sum(axis=0) - weights)
 
 
 class DistanceLoss(_GraphLoss):

@@ -254,12 +254,10 @@ class Prior:
         >>> Prior.binomial(3, "1/3").exact
         (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
         """
-        chance, last = (
-            _parameter(p, "binomial(p)", 1),
-            whole_number(size, "the number of answers") - 1,
-        )
-        if chance in (0, 1):
-            return Prior.point(size, last if chance == 1 else 0)
+        chance = _parameter(p, "binomial(p)", 1)
+        last = whole_number(size, "the number of answers") - 1
+        if chance == 1:
+            return Prior.point(size, last)
         return _by_ratios(("binomial", chance), size, chance / (1 - chance), (last, -1), (1, 1))
 
     @staticmethod
@@ -274,8 +272,6 @@ class Prior:
             raise InputError(
                 "geometric(p) needs p > 0, got 0; with no success in sight use uniform"
             )
-        if chance == 1:
-            return Prior.point(size, 0)
         return _by_ratios(("geometric", chance), size, 1 - chance, (1, 0), (1, 0))
 
     @staticmethod
@@ -286,8 +282,6 @@ class Prior:
         (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
         """
         rate = _parameter(mean, "poisson(mean)", 10**12)
-        if rate == 0:
-            return Prior.point(size, 0)
         return _by_ratios(("poisson", rate), size, rate, (1, 0), (1, 1))
 
 
@@ -311,8 +305,10 @@ def _by_ratios(
     Binomial, geometric and Poisson laws are of this form: Panjer's class.
     """
     # Functions with a name, since a prior is sent to other processes with its rule.
-    rule = size, scale, above, below
-    if whole_number(size, "the number of answers") > WINDOW_FROM:
+    rule = whole_number(size, "the number of answers"), scale, above, below
+    if scale == 0:
+        return Prior.point(size, 0)
+    if size > WINDOW_FROM:
         made: Prior = WindowPrior(size, partial(_window_by_ratios, *rule))
     else:
         values = _window_by_ratios(*rule, depth=math.inf)[1]

@@ -46,37 +46,49 @@ PROGRAM_LIMIT = 400
 
 
 @dataclass(frozen=True)
+class FactorRegularity:
+    r"""Whether the prior of one factor is ε-regular.
+
+    Attributes
+    ----------
+    y
+        The solution of :math:`y\Phi = \pi` (a least-squares one when there is none).
+    row_sums
+        The row sums of Φ.
+    regular, certain, error, unique
+        As for :class:`Regularity`.
+    likeliest
+        The node with the largest probability.
+    separating
+        When not regular: w with :math:`\Phi w \ge 0` and :math:`\pi \cdot w < 0`, which no
+        :math:`y \ge 0` allows. Otherwise empty.
+    bound
+        :math:`\sum y'` of some :math:`y' \ge 0` with :math:`y'\Phi \ge \pi`; for a regular prior y
+        itself.
+    """
+
+    y: NDArray[np.float64]
+    row_sums: NDArray[np.float64]
+    regular: bool
+    certain: bool
+    error: float
+    unique: bool
+    likeliest: int
+    separating: NDArray[np.float64]
+    bound: float
+
+
+@dataclass(frozen=True)
 class Regularity:
     r"""Whether a prior is ε-regular, with the proof either way.
 
-    Vectors over a product are kept as one array for each factor; their Kronecker product is
-    ``y``, ``coordinates`` or ``separating``, listed when it fits.
-
     Parameters
     ----------
-    regular
-        Whether there is :math:`y \ge 0` with :math:`y\Phi = \pi`.
-    certain
-        Whether the sign of every entry of y is proven. On the border of the region, where an
-        entry is zero, this needs :math:`e^\varepsilon` and the prior as fractions.
-    margin
-        The smallest entry of y.
-    error
-        How far entries of y may lie from the true ones.
-    unique
-        Whether y is the only solution (Φ may be singular).
-    y_factors
-        y, as its factors (a least-squares solution when there is none).
-    row_sum_factors
-        The row sums of Φ, as their factors.
-    separating_factors
-        When not regular: w, as its factors, with :math:`\Phi w \ge 0` and
-        :math:`\pi \cdot w < 0`, which no :math:`y \ge 0` allows. Otherwise empty.
+    factors
+        One part for each factor of a product, or for the whole graph. Vectors over a product are
+        the Kronecker products of theirs, listed when they fit.
     min_entropy
         That of the prior, in bits.
-    bound_factors
-        For each factor :math:`\sum y'` of some :math:`y' \ge 0` with :math:`y'\Phi \ge \pi`; for a
-        regular prior y itself.
 
     Examples
     --------
@@ -86,37 +98,65 @@ class Regularity:
     (True, True, [1.0, 0.0, 0.0, 0.0])
     """
 
-    regular: bool
-    certain: bool
-    margin: float
-    error: float
-    unique: bool
-    y_factors: tuple[NDArray[np.float64], ...]
-    row_sum_factors: tuple[NDArray[np.float64], ...]
-    separating_factors: tuple[NDArray[np.float64], ...]
+    factors: tuple[FactorRegularity, ...]
     min_entropy: float
-    bound_factors: tuple[float, ...]
+
+    @property
+    def regular(self) -> bool:
+        r"""Whether there is :math:`y \ge 0` with :math:`y\Phi = \pi`."""
+        return all(factor.regular for factor in self.factors)
+
+    @property
+    def certain(self) -> bool:
+        r"""Whether the sign of every entry of y is proven.
+
+        On the border of the region, where an entry is zero, this needs :math:`e^\varepsilon` and
+        the prior as fractions.
+        """
+        refuted = any(factor.certain and not factor.regular for factor in self.factors)
+        return refuted or all(factor.certain for factor in self.factors)
+
+    @property
+    def margin(self) -> float:
+        """The smallest entry of y."""
+        return _smallest_product([(float(f.y.min()), float(f.y.max())) for f in self.factors])
+
+    @property
+    def error(self) -> float:
+        """How far entries of y may lie from the true ones."""
+        return sum(factor.error for factor in self.factors)
+
+    @property
+    def unique(self) -> bool:
+        """Whether y is the only solution (Φ may be singular)."""
+        return all(factor.unique for factor in self.factors)
 
     @functools.cached_property
     def y(self) -> NDArray[np.float64]:
         r"""The solution of :math:`y\Phi = \pi`; refused when it would not fit."""
-        return kron(self.y_factors)
+        return kron([factor.y for factor in self.factors])
 
     @functools.cached_property
     def coordinates(self) -> NDArray[np.float64]:
         r"""The weights γ over the corner priors, :math:`\gamma_i = y_i \sum_k \Phi_{ik}`."""
-        pairs = zip(self.y_factors, self.row_sum_factors, strict=True)
-        return kron([y * sums for y, sums in pairs])
+        return kron([factor.y * factor.row_sums for factor in self.factors])
 
     @functools.cached_property
     def separating(self) -> NDArray[np.float64] | None:
-        """The proof w that the prior is not regular, or ``None``."""
-        return kron(self.separating_factors) if self.separating_factors else None
+        r"""The proof w that the prior is not regular, or ``None``.
+
+        One factor's proof is extended by unit vectors, whose products with Φ are non-negative.
+        """
+        if self.regular:
+            return None
+        first = next(k for k, factor in enumerate(self.factors) if not factor.regular)
+        parts = [np.eye(1, len(factor.y), factor.likeliest)[0] for factor in self.factors]
+        return kron([*parts[:first], self.factors[first].separating, *parts[first + 1 :]])
 
     @property
     def y_sum(self) -> float:
         r""":math:`\sum y`."""
-        return math.prod(math.fsum(y) for y in self.y_factors)
+        return math.prod(math.fsum(factor.y) for factor in self.factors)
 
     @property
     def y_bits(self) -> float | None:
@@ -124,7 +164,7 @@ class Regularity:
 
         In logarithms, since over many people both numbers underflow.
         """
-        sums = [math.fsum(y) for y in self.y_factors]
+        sums = [math.fsum(factor.y) for factor in self.factors]
         return math.fsum(map(math.log2, sums)) + self.min_entropy if min(sums) > 0 else None
 
     @property
@@ -133,12 +173,13 @@ class Regularity:
 
         :math:`\sum y` for a regular prior [A, Thm 1], else :func:`any_prior_bound`.
         """
-        return math.prod(self.bound_factors)
+        return math.prod(factor.bound for factor in self.factors)
 
     @property
     def leakage_bound_bits(self) -> float:
         r"""No ε-private mechanism leaks more: :math:`\log_2(\sum y / \max\pi)` [A, Prop 6]."""
-        return max(0.0, math.fsum(map(math.log2, self.bound_factors)) + self.min_entropy)
+        bits = math.fsum(math.log2(factor.bound) for factor in self.factors)
+        return max(0.0, bits + self.min_entropy)
 
 
 def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
@@ -168,58 +209,26 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     """
     given = read_prior(prior, graph)
     level = Epsilon.of(epsilon)
-    parts = _factorised(given, graph)
     single = functools.cache(_single)
-    pieces = [single(p, g, level) for p, g in parts]
-    if len(pieces) == 1:
-        return pieces[0]
-    regular = all(piece.regular for piece in pieces)
-    ys = [piece.y_factors[0] for piece in pieces]
-    return Regularity(
-        regular,
-        all(p.certain for p in pieces) or any(p.certain and not p.regular for p in pieces),
-        _smallest_product([(float(y.min()), float(y.max())) for y in ys]),
-        sum(piece.error for piece in pieces),
-        all(piece.unique for piece in pieces),
-        tuple(ys),
-        tuple(piece.row_sum_factors[0] for piece in pieces),
-        () if regular else _separating(pieces, [p for p, _ in parts]),
-        given.min_entropy,
-        tuple(piece.utility_bound for piece in pieces),
-    )
+    found = tuple(single(p, g, level) for p, g in _factorised(given, graph))
+    return Regularity(found, given.min_entropy)
 
 
-def _separating(
-    pieces: Sequence[Regularity], priors: Sequence[Prior]
-) -> tuple[NDArray[np.float64], ...]:
-    """Extend one factor's proof by unit vectors, whose products with Φ are non-negative."""
-    first = next(k for k, piece in enumerate(pieces) if not piece.regular)
-    out = []
-    for k, (piece, prior) in enumerate(zip(pieces, priors, strict=True)):
-        unit = np.zeros(prior.size)
-        unit[int(prior.probabilities.argmax())] = 1
-        out.append(piece.separating_factors[0] if k == first else unit)
-    return tuple(out)
-
-
-def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> Regularity:
+def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> FactorRegularity:
     phi = Phi(graph, epsilon)
     pi = np.asarray(prior.probabilities)
     solution = phi.solve(pi)
     y, regular, certain, error = _decided(phi, prior, solution)
-    separating = () if regular else (separating_vector(phi, pi, solution),)
-    bound = math.fsum(y) if regular else bound_from(phi, pi, y if solution.consistent else None)
-    return Regularity(
+    return FactorRegularity(
+        frozen(y),
+        phi.row_sums,
         regular,
         certain,
-        float(y.min()),
         error,
         solution.unique,
-        (frozen(y),),
-        (phi.row_sums,),
-        separating,
-        prior.min_entropy,
-        (bound,),
+        int(pi.argmax()),
+        np.zeros(0) if regular else separating_vector(phi, pi, solution),
+        math.fsum(y) if regular else bound_from(phi, pi, y if solution.consistent else None),
     )
 
 

@@ -222,8 +222,7 @@ class ExplicitGraph(LabelledGraph):
         """Return the distances from one node to every node (read-only)."""
         self._check_node(i)
         if self.size <= LIMITS.kept:
-            row: NDArray[Any] = self._distances[i]
-            return row
+            return np.asarray(self._distances[i])
         if self._last_row is None or self._last_row[0] != i:
             self._last_row = int(i), distances(self.adjacency, self.has_lengths, int(i))
         return self._last_row[1]

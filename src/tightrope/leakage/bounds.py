@@ -69,7 +69,7 @@ def individual_bound(values: int, epsilon: Level) -> Bound:
     >>> round(individual_bound(3, 1.35).bits, 4)
     0.9823
     """
-    v, eps = _values(values), float(Epsilon.of(epsilon))
+    v, eps = whole_number(values, "the number of values", 2), float(Epsilon.of(epsilon))
     # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided through by e^ε.
     grown = (v - 1) * -math.expm1(-eps) / ((v - 1) * math.exp(-eps) + 1)
     return Bound(math.log1p(grown) / math.log(2), "B, Prop 21")
@@ -105,7 +105,7 @@ def database_bound(individuals: int, values: int, epsilon: Level) -> Bound:
     (99.03, 2.5226)
     """
     each = individual_bound(values, epsilon).bits
-    return Bound(_individuals(individuals) * each, "B, Thm 15")
+    return Bound(whole_number(individuals, "the number of individuals") * each, "B, Thm 15")
 
 
 def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: int) -> Bound:
@@ -132,12 +132,12 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     >>> round(few_outputs_bound(10, 2, 0.5, 2).bits, 4), round(database_bound(10, 2, 0.5).bits, 4)
     (0.9903, 3.1605)
     """
-    u, v = _individuals(individuals), _values(values)
     r = whole_number(outputs, "the number of outputs")
-    eps = float(Epsilon.of(epsilon))
-    found = [database_bound(u, v, epsilon), Bound(math.log2(r), "the number of outputs")]
-    if floor_log(r, v) < u:
-        found.append(Bound(proposition_20(u, v, eps, r), "B, Prop 20"))
+    many = database_bound(individuals, values, epsilon)
+    found = [many, Bound(math.log2(r), "the number of outputs")]
+    if floor_log(r, values) < individuals:
+        bits = proposition_20(individuals, values, float(Epsilon.of(epsilon)), r)
+        found.append(Bound(bits, "B, Prop 20"))
     return min(found, key=float)
 
 
@@ -267,14 +267,6 @@ def floor_log(number: int, base: int) -> int:
     while reached <= number:
         power, reached = power + 1, reached * base
     return power
-
-
-def _individuals(u: int) -> int:
-    return whole_number(u, "the number of individuals")
-
-
-def _values(v: int) -> int:
-    return whole_number(v, "the number of values", 2)
 
 
 @dataclass(frozen=True)
