@@ -599,19 +599,18 @@ def score_question(question: str, relation: str) -> tuple[Fraction | None, int, 
     (Fraction(1, 2), 121, 2)
     """
     size = r"([1-9][0-9]{0,6})"
-    told = re.fullmatch(rf"(commonest|quantile)\((?:{size}/{size},)?{size}(?:,{size})?\)", question)
+    form = rf"(?:commonest\(|quantile\({size}/{size},){size}(?:,{size})?\)"
+    told = re.fullmatch(form, question)
     if told is None:
         raise Refused(f"question: {question[:60]!r} is not known as a question by scores")
-    values, rows = int(told[4]), int(told[5] or 1)
-    need(told[5] != "1" and values <= 1 << 20, "question: one row each is not written out")
-    change = relation != "add-remove"
-    if told[1] == "commonest":
-        need(told[2] is None, "question: the commonest value has no rank")
+    values, rows, change = int(told[3]), int(told[4] or 1), relation != "add-remove"
+    need(told[4] != "1", "question: one row each is not written out")
+    need(values <= 1 << 20, f"question: {values} values are more than 2^20")
+    if told[1] is None:
         return None, values, rows * (2 if change else 1)
-    need(told[2] is not None, "question: a quantile needs its rank, such as 1/2")
-    rank = Fraction(int(told[2]), int(told[3]))
-    need(f"{rank.numerator}/{rank.denominator}" == f"{told[2]}/{told[3]}" and rank < 1,
-         "question: the rank of a quantile is below 1 and in lowest terms")  # fmt: skip
+    rank = Fraction(int(told[1]), int(told[2]))
+    lowest = rank.denominator == int(told[2]) and rank < 1
+    need(lowest, "question: the rank of a quantile is below 1 and in lowest terms")
     most = max(rank.numerator, rank.denominator - rank.numerator)
     return rank, values, 2 * rows * (rank.denominator if change else most)
 

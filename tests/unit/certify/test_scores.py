@@ -204,10 +204,17 @@ def test_the_judge_alone_knows_scores(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["commonest", "quantile(5)", "quantile(1/2)", "commonest(1/2,5)", "commonest(9999999)"]
+    ("wrong", "reason"),
+    [
+        *((text, "is not known") for text in ("commonest", "quantile(5)", "commonest(1/2,5)")),
+        ("quantile(1/2)", "is not known"),
+        ("quantile(2/4,5)", "in lowest terms"),
+        ("commonest(5,1)", "one row each is not written out"),
+        ("commonest(9999999)", "9999999 values are more than 2\\^20"),
+    ],
 )
-def test_what_is_no_question_by_scores_is_refused(wrong):
-    with pytest.raises(InputError, match="question"):
+def test_what_is_no_question_by_scores_is_refused(wrong, reason):
+    with pytest.raises(InputError, match=f"question: .*{reason}"):
         by_score(wrong, 1)
 
 
