@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tightrope.leakage.choose import explain
+from tightrope.leakage.bounds import explain
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from tightrope.graphs import (
     close_ring,
     folded_cube,
 )
-from tightrope.graphs.automorphisms import automorphism_group, pair_orbits
 from tightrope.graphs.files import read_graph, write_graph
 from tightrope.graphs.shapes import (
     add_adjacencies,
@@ -44,9 +43,11 @@ from tightrope.graphs.shapes import (
     shortest_cycle,
 )
 from tightrope.graphs.symmetry import (
+    automorphism_group,
     from_distances,
     intersection_numbers,
     is_vertex_transitive,
+    pair_orbits,
     symmetry,
 )
 

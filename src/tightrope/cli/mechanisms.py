@@ -69,14 +69,14 @@ def load(
         made = Mechanism(file)
         unused("a mechanism file, which says it", epsilon=epsilon, query=query)
         return Loaded(file.name, made.channel(), made.question, made.epsilon, True)
-    from tightrope.mechanisms import named
+    from tightrope.mechanisms import tight
 
     unused("a named mechanism, which says it", query=query)
-    found = named.mechanism(mechanism)
+    found = tight.mechanism(mechanism)
     if level is None:
         raise InputError("a named mechanism needs its level: add --epsilon")
     asked = tr.query(str(found.rest), neighbours=neighbours)
-    return Loaded(str(found), named.KINDS[found.name](asked.graph, level), asked, level)
+    return Loaded(str(found), tight.KINDS[found.name](asked.graph, level), asked, level)
 
 
 def takes_mechanism(command: Callable[..., None]) -> Callable[..., None]:

@@ -220,7 +220,7 @@ def explain(
     as with any other value in its place.
     ...
     """
-    from tightrope.leakage.choose import explain as explain_level
+    from tightrope.leakage.bounds import explain as explain_level
 
     graph: Any = None if query is None else tr.query(query).graph
     with progress_bar("designing"):

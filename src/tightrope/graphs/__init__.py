@@ -5,7 +5,6 @@
 150
 """
 
-from tightrope.graphs.automorphisms import automorphism_group as automorphism_group
 from tightrope.graphs.base import AnswerGraph as AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph as ExplicitGraph
 from tightrope.graphs.files import (
@@ -38,6 +37,7 @@ from tightrope.graphs.shapes import (
     shortest_cycle as shortest_cycle,
 )
 from tightrope.graphs.symmetry import (
+    automorphism_group as automorphism_group,
     intersection_numbers as intersection_numbers,
     is_vertex_transitive as is_vertex_transitive,
 )

@@ -1,4 +1,4 @@
-r"""Facts about a graph: its symmetry with the reason, and everything else in one value.
+r"""Symmetry: the automorphisms of a graph, distance-regularity, and all facts in one value.
 
 In a distance-regular graph [B, Def 2, Prop 3], two nodes at distance d always see the same: of the
 neighbours of the second, :math:`b_d` lie at distance d+1 from the first, :math:`a_d` at distance d
@@ -6,19 +6,598 @@ and :math:`c_d` at distance d-1. In a vertex-transitive graph [B, Def 4] some au
 node to any other. The two are independent [B, Fig 2, 6]: a Chang graph is distance-regular and not
 vertex-transitive, the truncated tetrahedron is vertex-transitive and not distance-regular. Either
 of them makes ball sizes constant [B, Prop 5], which is what the bounds need.
+
+Automorphisms are found exactly: generators, order and orbits. First the easy symmetry is folded
+away. Twins (nodes that look the same from everywhere else) can be permuted at will. They are
+replaced by one of them with a colour, again and again, until a core is left that has none. Cliques,
+stars and complete multipartite graphs need no search.
+
+On the core, nodes are given colours of their own one after the other until refinement tells all of
+them apart; this *base* makes a chain of stabilisers. From the last base node back to the first, a
+search with refinement decides for every candidate whether some automorphism moves the base node
+there and keeps all earlier ones (McKay and Piperno, *Practical graph isomorphism II*, 2014). What
+is found is checked arc by arc; what is not found is excluded by colours that differ. So the
+generators generate the whole group.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
-from tightrope.errors import TooLarge
-from tightrope.graphs.automorphisms import acts_transitively
-from tightrope.graphs.base import AnswerGraph, IntersectionNumbers
-from tightrope.graphs.shapes import girth
+from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.graphs.base import LIMITS, AnswerGraph, IntersectionNumbers, frozen
+from tightrope.graphs.shapes import components, girth
+
+Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class ColouredGraph:
+    """Arcs with kinds, and nodes with colours.
+
+    An arc of a pair is stored in both directions, and its kind in one direction determines its
+    kind in the other. All pairs without an arc look the same.
+
+    Parameters
+    ----------
+    arcs
+        Entry (i, j) is the kind of the arc from i to j, a whole number from 1 on.
+    colours
+        The colour of each node.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> path = coloured_graph(PathPower(3), node_colours=[0.2, 0.6, 0.2])
+    >>> path.arcs.indices.tolist(), path.colours.tolist()
+    ([1, 0, 2, 1], [0, 1, 0])
+    >>> path.keeps((np.array([0, 2]), np.array([2, 0])))
+    True
+    """
+
+    arcs: csr_array
+    colours: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.colours)
+
+    def row_sums(self, values: Hashes) -> Hashes:
+        """Add up a value of each arc over every row, modulo 2^64."""
+        totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
+        return np.asarray(np.diff(totals[self.arcs.indptr]))
+
+    def keeps(self, moves: Moves) -> bool:
+        """Whether moving nodes (from, to) and nothing else keeps every arc, kind and colour."""
+        moved, image = moves
+        if not np.array_equal(np.sort(moved), np.sort(image)):
+            return False
+        if not np.array_equal(self.colours[moved], self.colours[image]):
+            return False
+        before = np.arange(self.size)
+        after = before.copy()
+        after[moved] = image
+        # Arcs are stored in both directions: those at moved nodes are all that can change.
+        return np.array_equal(self._arcs_of(moved, after), self._arcs_of(image, before))
+
+    def _arcs_of(self, nodes: NDArray[np.int64], where: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a number for each arc from some nodes, by its kind and where its ends move."""
+        counts = self.arcs.indptr[nodes + 1] - self.arcs.indptr[nodes]
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        arcs = np.repeat(self.arcs.indptr[nodes], counts) + within
+        ends = np.repeat(where[nodes], counts) * self.size + where[self.arcs.indices[arcs]]
+        # There are fewer kinds than pairs of nodes.
+        return np.sort(ends * self.size**2 + self.arcs.data[arcs])
+
+
+def coloured_graph(
+    graph: AnswerGraph,
+    node_colours: ArrayLike | Sequence[Any] | None = None,
+    pair_colours: ArrayLike | None = None,
+) -> ColouredGraph:
+    """Return a graph with the colours that its automorphisms must keep.
+
+    Colours are compared exactly: two probabilities that differ in the last bit are different.
+
+    Parameters
+    ----------
+    graph
+        Any graph; its edges, with their lengths, are listed.
+    node_colours
+        One value for each node, such as a prior.
+    pair_colours
+        An n × n matrix, such as a loss; it need not be symmetric.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique
+    >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).arcs.nnz
+    0
+    """
+    graph._check_searched("the automorphism group")
+    adjacency, size = graph.explicit().adjacency, graph.size
+    colours = np.zeros(size, np.int64)
+    if node_colours is not None:
+        colours = _colour_numbers(node_colours, (size,), "node colours")
+    kinds = np.unique(adjacency.data, return_inverse=True)[1] + 1
+    arcs = csr_array((kinds, adjacency.indices, adjacency.indptr), shape=(size, size))
+    if pair_colours is None:
+        return ColouredGraph(arcs, colours)
+    if size > LIMITS.pairs:
+        raise TooLarge(f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}")
+    pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
+    return _from_matrix(pairs * (kinds.max(initial=0) + 1) + arcs.toarray(), colours)
+
+
+def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
+    """Store the arcs of all pairs but those of the most common look."""
+    size = len(colours)
+    pairs = np.unique(pairs, return_inverse=True)[1].reshape(size, size)
+    own = colours * (pairs.max() + 1) + np.diagonal(pairs)
+    both = pairs * (pairs.max() + 1) + pairs.T
+    apart = ~np.eye(size, dtype=bool)
+    # Only a look that is the same from both sides can be left out without losing a direction.
+    looks, counts = np.unique(both[apart & (pairs == pairs.T)], return_counts=True)
+    left_out = looks[counts.argmax()] if len(looks) else -1
+    begin, end = np.nonzero(apart & (both != left_out))
+    kinds = np.unique(both[begin, end], return_inverse=True)[1] + 1
+    arcs = csr_array((kinds, (begin, end)), shape=(size, size))
+    return ColouredGraph(arcs, np.unique(own, return_inverse=True)[1])
+
+
+def _colour_numbers(
+    values: ArrayLike | Sequence[Any], shape: tuple[int, ...], what: str
+) -> NDArray[np.int64]:
+    """Return a number for each different value; NaN is refused, since it equals nothing."""
+    try:
+        given = np.asarray(values)
+        wrong = given.dtype.kind == "f" and bool(np.isnan(given).any())
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be an array of shape {shape}") from None
+    if given.shape != shape:
+        raise InputError(f"{what} must have shape {shape}, got {given.shape}")
+    if wrong:
+        raise InputError(f"{what} must not be NaN")
+    if given.dtype.kind == "O":
+        number: dict[Any, int] = {}
+        found = [number.setdefault(value, len(number)) for value in given.ravel()]
+        return np.array(found, np.int64).reshape(shape)
+    return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.int64)
+
+
+def scramble(values: Hashes) -> Hashes:
+    """Return hashes of 64-bit numbers: a bijection without visible pattern.
+
+    Examples
+    --------
+    >>> len(np.unique(scramble(np.arange(1000, dtype=np.uint64))))
+    1000
+    """
+    # The finaliser of SplitMix64 (Steele, Lea and Flood 2014).
+    x = values + np.uint64(0x9E3779B97F4A7C15)
+    x ^= x >> np.uint64(30)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
+
+
+class Collapsed:
+    """A core without twins, and what was folded into it.
+
+    Attributes
+    ----------
+    core
+        The graph that is left.
+    blocks
+        For each core node, the original nodes it stands for. Blocks of the same colour are
+        isomorphic, position by position.
+    moves
+        Generators of the automorphisms that fix every block.
+    order
+        How many of those there are.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Clique, Cycle, Star
+    >>> folded = Collapsed(coloured_graph(Star(4)))
+    >>> folded.core.size, folded.order, folded.blocks
+    (2, 24, [[0], [1, 2, 3, 4]])
+    >>> Collapsed(coloured_graph(Clique(5))).order, Collapsed(coloured_graph(Cycle(5))).order
+    (120, 1)
+    """
+
+    def __init__(self, graph: ColouredGraph) -> None:
+        self.core = graph
+        self.blocks = [[i] for i in range(graph.size)]
+        self.moves: list[Moves] = []
+        self.order = 1
+        self._numbers: dict[Hashable, int] = {}
+        self._first_free = int(graph.colours.max(initial=0)) + 1
+        while self._fold(self._distant_twins()) or self._fold(self._adjacent_twins()):
+            pass
+
+    def _fold(self, group: NDArray[Any]) -> bool:
+        """Fold nodes with one number, which are likely twins, into one; say whether any were."""
+        colours, alive = self.core.colours.copy(), np.ones(self.core.size, bool)
+        order = np.argsort(group, kind="stable")
+        for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+            sure = self._twins(members) if len(members) > 1 else members
+            if len(sure) < 2:
+                continue
+            blocks = [self.blocks[i] for i in sure]
+            # Blocks can be permuted in every way: a swap and a cycle make all of these.
+            self.order *= math.factorial(len(blocks))
+            for cycle in [blocks[:2], blocks][: len(blocks) - 1]:
+                self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
+            first = int(sure[0])
+            self.blocks[first] = list(itertools.chain.from_iterable(blocks))
+            row = slice(*self.core.arcs.indptr[first : first + 2])
+            between = self.core.arcs.data[row][self.core.arcs.indices[row] == sure[1]]
+            look = tuple(between), int(colours[first]), len(sure)
+            # One colour for each look, different from all colours in use.
+            colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))
+            alive[sure[1:]] = False
+        nodes = np.flatnonzero(alive)
+        if len(nodes) < self.core.size:
+            self.core = ColouredGraph(self.core.arcs[nodes][:, nodes], colours[nodes])
+            self.blocks = [self.blocks[i] for i in nodes]
+        return not alive.all()
+
+    def _twins(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those that can be swapped with the first one: all, unless hashes collide."""
+        if self.core.keeps((members[:2], members[1::-1])) and self.core.keeps(
+            (members, np.roll(members, 1))
+        ):
+            return members
+        first, others = members[:1], members[1:, None]
+        sure = [i for i in others if self.core.keeps((np.append(first, i), np.append(i, first)))]
+        return np.concatenate([first, *sure])
+
+    def _sums(self) -> tuple[Hashes, Hashes]:
+        """Hash every row as a sum over its arcs; return the parts as well."""
+        graph = self.core
+        ends, kinds = (part.astype(np.uint64) for part in (graph.arcs.indices, graph.arcs.data))
+        parts = scramble(scramble(ends) ^ kinds)
+        return graph.row_sums(parts), parts
+
+    def _distant_twins(self) -> Hashes:
+        """Return a number for each node: equal for the same arcs and colour."""
+        return self._sums()[0] + scramble(self.core.colours.astype(np.uint64))
+
+    def _adjacent_twins(self) -> NDArray[np.int64]:
+        """Return a number for each node: equal for the same arcs but for those between them."""
+        graph = self.core
+        sums, parts = self._sums()
+        begin, end = graph.arcs.nonzero()
+        back = np.lexsort((begin, end))  # place of the reverse of each arc
+        alike = (
+            (sums[begin] - parts == sums[end] - parts[back])
+            & (graph.arcs.data == graph.arcs.data[back])
+            & (graph.colours[begin] == graph.colours[end])
+        )
+        return components((begin[alike], end[alike]), graph.size)
+
+
+def _flat(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
+    return np.fromiter(itertools.chain.from_iterable(blocks), np.int64)
+
+
+@dataclass(frozen=True)
+class AutomorphismGroup:
+    """A group of permutations of the nodes, given by generators.
+
+    Parameters
+    ----------
+    size
+        The number of nodes.
+    order
+        The number of automorphisms, exactly.
+    moves
+        The generators, each as the nodes it moves and where it moves them.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> group = automorphism_group(Cycle(5))
+    >>> group.order, group.orbits.tolist(), group.is_transitive
+    (10, [0, 0, 0, 0, 0], True)
+    """
+
+    size: int
+    order: int
+    moves: tuple[Moves, ...]
+
+    @property
+    def generators(self) -> Iterator[NDArray[np.int64]]:
+        """The generators as permutations, one after the other: node i moves to entry i."""
+        for moved, image in self.moves:
+            where = np.arange(self.size)
+            where[moved] = image
+            yield where
+
+    @functools.cached_property
+    def orbits(self) -> NDArray[np.int64]:
+        """For each node, the number of its orbit; orbits are numbered by their first node."""
+        nobody = np.zeros((2, 0), np.int64)
+        return frozen(components(np.concatenate([nobody, *self.moves], axis=1), self.size))
+
+    @property
+    def orbit_count(self) -> int:
+        """The number of orbits on nodes."""
+        return int(self.orbits.max()) + 1
+
+    @property
+    def is_transitive(self) -> bool:
+        """Whether every node can be moved to every other."""
+        return self.orbit_count == 1
+
+
+def automorphism_group(
+    graph: AnswerGraph,
+    node_colours: ArrayLike | Sequence[Any] | None = None,
+    pair_colours: ArrayLike | None = None,
+) -> AutomorphismGroup:
+    r"""Return the group of all automorphisms that keep edges, lengths and colours.
+
+    An automorphism is a bijection :math:`\sigma` of the nodes with
+    :math:`i \sim h \iff \sigma(i) \sim \sigma(h)` [B, Def 4]. With a prior as ``node_colours``
+    and a loss as ``pair_colours`` it also keeps :math:`\pi_i = \pi_{\sigma(i)}` and
+    :math:`\ell(i,k) = \ell(\sigma(i),\sigma(k))`.
+
+    Parameters
+    ----------
+    graph
+        A graph of at most ``LIMITS.searched`` nodes.
+    node_colours
+        One value for each node, compared exactly.
+    pair_colours
+        An n × n matrix, compared exactly; it need not be symmetric.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, CartesianProduct, Clique
+    >>> automorphism_group(CartesianProduct([Clique(2)] * 4)).order
+    384
+    >>> automorphism_group(PathPower(5), node_colours=[0.1, 0.2, 0.3, 0.2, 0.2]).order
+    1
+    """
+    whole = coloured_graph(graph, node_colours, pair_colours)
+    folded = Collapsed(whole)
+    search = _Search(folded.core)
+    order = folded.order * search.group_order()
+    moves = [*folded.moves, *(_lifted(p, folded.blocks) for p in search.found)]
+    for found in moves:
+        if not whole.keeps(found):
+            raise CheckFailed("a generator does not keep the graph: please report this defect")
+        for part in found:
+            frozen(part)
+    return AutomorphismGroup(graph.size, order, tuple(moves))
+
+
+def acts_transitively(graph: AnswerGraph) -> bool:
+    """Whether some automorphism moves any node to any other, decided by search [B, Def 4].
+
+    Stops at the first node that is out of reach, and never looks for the whole group.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower, Cycle
+    >>> acts_transitively(Cycle(6).explicit()), acts_transitively(PathPower(6).explicit())
+    (True, False)
+    """
+    if graph.min_degree != graph.max_degree:
+        return False
+    # In a regular graph nothing but twins is folded, and twins can always be swapped.
+    return _Search(Collapsed(coloured_graph(graph)).core).is_transitive()
+
+
+def pair_orbits(
+    group: AutomorphismGroup, columns: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    r"""Return the orbits on ordered pairs: entry (i, o) is the number of the pair's orbit.
+
+    The group moves the pair (i, o) to :math:`(\sigma(i), \sigma(o))`. For a prior and a loss
+    that it keeps, some optimal mechanism is constant on these orbits. With ``columns``, which
+    must be whole orbits in rising order, only the pairs with one of these as the second node count.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import Cycle
+    >>> pair_orbits(automorphism_group(Cycle(4)))
+    array([[0, 1, 2, 1],
+           [1, 0, 1, 2],
+           [2, 1, 0, 1],
+           [1, 2, 1, 0]])
+    """
+    size = group.size
+    if size > LIMITS.matrix // 2:
+        raise TooLarge(f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}")
+    chosen = np.arange(size) if columns is None else columns
+    label = np.arange(size * len(chosen)).reshape(size, len(chosen))
+    for where in group.generators:
+        there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
+        label = _joined(label, there)
+    return frozen(label)
+
+
+def _joined(label: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return labels that are equal where these were, and wherever one stands beside another."""
+    differ = label != there
+    return components((label[differ], there[differ]), int(label.max()) + 1)[label]
+
+
+def _lifted(permutation: NDArray[np.int64], blocks: list[list[int]]) -> Moves:
+    """Turn a permutation of core nodes into moves of the nodes they stand for."""
+    changed = np.flatnonzero(permutation != np.arange(len(permutation)))
+    return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in permutation[changed]])
+
+
+@dataclass(frozen=True)
+class _Level:
+    """One base node: the colouring before it, its cell, and what refinement did after it."""
+
+    colours: Hashes
+    cell: np.uint64
+    node: int
+    trace: list[np.uint64]
+    after: Hashes
+    order_after: NDArray[np.int64]
+
+
+class _Search:
+    """Individualisation and refinement on the core of a graph; counts the work."""
+
+    def __init__(self, graph: ColouredGraph) -> None:
+        self._graph = graph
+        self._kinds = scramble(scramble(graph.arcs.data.astype(np.uint64)))
+        self._adjacency = graph.arcs.astype(np.float64)
+        self._orbits = np.arange(graph.size)
+        self._work = 0
+        self.found: list[NDArray[np.int64]] = []
+
+    def _round(self, colours: Hashes) -> Hashes:
+        self._work += len(self._kinds) + len(colours)
+        if self._work > LIMITS.steps:
+            raise TooLarge(
+                f"the search for automorphisms was given up after {LIMITS.steps} steps: "
+                "this graph is one of the hard ones"
+            )
+        seen = scramble(colours[self._graph.arcs.indices] ^ self._kinds)
+        return scramble(scramble(colours) + self._graph.row_sums(seen))
+
+    def _seen_from(self, colours: Hashes, nodes: ArrayLike) -> Hashes:
+        """Return the colouring in which nodes also know how far they are from some nodes.
+
+        Refinement finds the same, but needs as many rounds as the graph is long.
+        """
+        far = dijkstra(self._adjacency, indices=nodes, unweighted=True, min_only=True)
+        return scramble(scramble(colours) ^ np.nan_to_num(far, posinf=len(far)).astype(np.uint64))
+
+    def _refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
+        """Return the stable colouring and, for each round, a hash of all colours together."""
+        trace: list[np.uint64] = []
+        count, before = len(np.unique(colours)), 0
+        while count > before and count < len(colours):
+            colours = self._round(colours)
+            trace.append(colours.sum())
+            before, count = count, len(np.unique(colours))
+        return colours, trace
+
+    def _follow(self, colours: Hashes, trace: list[np.uint64]) -> Hashes | None:
+        """Refine round by round; ``None`` as soon as a round differs from the trace."""
+        for expected in trace:
+            colours = self._round(colours)
+            if colours.sum() != expected:
+                return None
+        return colours
+
+    @functools.cached_property
+    def _start(self) -> Hashes:
+        colours = self._round(scramble(self._graph.colours.astype(np.uint64)))
+        _, place, counts = np.unique(colours, return_inverse=True, return_counts=True)
+        rarest = np.flatnonzero(place == counts.argmin())
+        return self._refine(self._seen_from(colours, rarest))[0]
+
+    @functools.cached_property
+    def _base(self) -> list[_Level]:
+        colours = self._start
+        before = np.full(self._graph.size, self._graph.size)
+        levels: list[_Level] = []
+        while True:
+            values, cell, counts = np.unique(colours, return_inverse=True, return_counts=True)
+            if len(values) == self._graph.size:
+                return levels
+            if len(levels) > self._graph.size:
+                raise TooLarge("the search for automorphisms was given up: colours collide")
+            sizes = counts[cell]
+            # Cells that the last step has split come first: what hangs together stays together
+            # in the base, so that an automorphism of one part is seen before the others are cut.
+            fresh = (sizes > 1) & (sizes < before)
+            choice = np.flatnonzero(fresh if fresh.any() else sizes > 1)
+            node = int(choice[np.lexsort((cell[choice], sizes[choice]))[0]])
+            after, trace = self._refine(self._seen_from(colours, node))
+            order = np.argsort(after, kind="stable")
+            levels.append(_Level(colours, colours[node], node, trace, after, order))
+            colours, before = after, sizes
+
+    def group_order(self) -> int:
+        """Find generators from the last base node back; return the order of the group."""
+        order = 1
+        for depth in range(len(self._base) - 1, -1, -1):
+            order *= self._orbit_size(depth)
+        return order
+
+    def is_transitive(self) -> bool:
+        """Whether the first base node can be moved to every other node."""
+        size = self._graph.size
+        if len(np.unique(self._start)) > 1:
+            return False
+        return size == 1 or self._orbit_size(0, needed=size) == size
+
+    def _orbit_size(self, depth: int, needed: int = 0) -> int:
+        """Return the size of the orbit of a base node while all earlier ones stay."""
+        level = self._base[depth]
+        cell = np.flatnonzero(level.colours == level.cell)
+        decided = [level.node]
+        for node in cell.tolist():
+            if self._orbits[node] in self._orbits[decided]:
+                continue
+            permutation = self._automorphism(depth, node)
+            if permutation is not None:
+                self.found.append(permutation)
+                self._orbits = _joined(self._orbits, self._orbits[permutation])
+            elif needed:
+                return 0
+            else:
+                decided.append(node)
+        return int((self._orbits[cell] == self._orbits[level.node]).sum())
+
+    def _automorphism(self, depth: int, node: int) -> NDArray[np.int64] | None:
+        """Search for an automorphism that keeps the earlier base nodes and moves this one."""
+        tries: list[tuple[Hashes, Iterator[int]]] = [(self._base[depth].colours, iter([node]))]
+        while tries:
+            colours, candidates = tries[-1]
+            level = self._base[depth + len(tries) - 1]
+            candidate = next(candidates, None)
+            if candidate is None:
+                tries.pop()
+                continue
+            other = self._follow(self._seen_from(colours, candidate), level.trace)
+            if other is None:
+                continue
+            order = np.argsort(other, kind="stable")
+            if not np.array_equal(other[order], level.after[level.order_after]):
+                continue
+            # Cell to cell in node order: right wherever cells are single or the same set.
+            permutation = np.empty(self._graph.size, np.int64)
+            permutation[level.order_after] = order
+            moved = np.flatnonzero(permutation != np.arange(self._graph.size))
+            if self._graph.keeps((moved, permutation[moved])):
+                return permutation
+            deeper = depth + len(tries)
+            if deeper < len(self._base):
+                below = self._base[deeper]
+                cell = np.flatnonzero(other == below.cell)
+                likely = permutation[below.node]
+                tries.append((other, iter([int(likely), *map(int, cell[cell != likely])])))
+        return None
+
+
+# -- facts --------------------------------------------------------------------------------
 
 
 def intersection_numbers(

@@ -7,9 +7,12 @@
 """
 
 from tightrope.leakage.bounds import (
+    attacker_success as attacker_success,
     average_over_automorphisms as average_over_automorphisms,
     average_over_distances as average_over_distances,
     database_bound as database_bound,
+    epsilon_for_utility as epsilon_for_utility,
+    explain as explain,
     few_outputs_bound as few_outputs_bound,
     individual_bound as individual_bound,
     leakage_without_privacy as leakage_without_privacy,
@@ -22,11 +25,6 @@ from tightrope.leakage.bounds import (
 from tightrope.leakage.capacity import (
     estimate_population as estimate_population,
     shannon_capacity as shannon_capacity,
-)
-from tightrope.leakage.choose import (
-    attacker_success as attacker_success,
-    epsilon_for_utility as epsilon_for_utility,
-    explain as explain,
 )
 from tightrope.leakage.measures import (
     analyse as analyse,

@@ -1,6 +1,6 @@
-r"""The tight-constraints mechanism: :math:`X = \Phi\,\mathrm{diag}(z)` with :math:`\Phi z = 1`.
+r"""The tight-constraints mechanism, :math:`X = \Phi\,\mathrm{diag}(z)`, and all mechanisms by name.
 
-It is optimal for every ε-regular prior under binary loss [A, Thm 3], and on a tree for every
+The first is optimal for every ε-regular prior under binary loss [A, Thm 3], and on a tree for every
 prior. It exists iff :math:`\Phi z = 1` has a solution :math:`z \ge 0` [A, Lemma 3].
 
 It may be optimal for a prior that is not regular: a vector λ is a *dual certificate* for a
@@ -26,22 +26,24 @@ for any root i, with :math:`v_i \ge \pi_i`.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels import ScaledPhi
+from tightrope.channels import Channel, ScaledPhi
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.mechanisms.closed_forms import geometric
+from tightrope.mechanisms.closed_forms import exponential, geometric, randomized_response, ring
 from tightrope.phi import Phi, Solution
 from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level
 from tightrope.phi.operator import CONSISTENT_TOLERANCE
+from tightrope.texts import Call, read_call
 
 
 class NoTightConstraints(InputError):
@@ -253,3 +255,39 @@ def utility_curve(graph: AnswerGraph, epsilons: list[float]) -> UtilityCurve:
             tight.append(float(solution.values.mean()))
             baseline.append(geometric(graph, epsilon).column_maxima_sum() / graph.size)
     return UtilityCurve(tuple(kept), tuple(tight), tuple(baseline))
+
+
+# -- mechanisms by name -------------------------------------------------------------------
+
+#: The mechanisms that can be named, each from a graph and a level to a channel.
+KINDS: dict[str, Callable[[AnswerGraph, Level], Channel]] = {
+    "exponential": exponential,
+    "geometric": geometric,
+    "response": randomized_response,
+    "ring": ring,
+    "tight": tight_constraints,
+}
+
+
+def mechanism(text: str) -> Call:
+    """Read a text such as ``geometric:count(5)``: a mechanism, a colon, a query.
+
+    Parameters
+    ----------
+    text
+        The kind before the first colon is one of :data:`KINDS`; what follows is the text of a
+        query.
+
+    Examples
+    --------
+    >>> from tightrope.graphs import PathPower
+    >>> call = mechanism("geometric: count(5)")
+    >>> str(call), KINDS[call.name](PathPower(6), "ln(2)").shape
+    ('geometric:count(5)', (6, 6))
+    >>> mechanism("laplace:count(5)")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.TextError: unknown mechanism 'laplace' (known: exponential:QUERY, ...)
+    at character 1 of 'laplace:count(5)': ▸laplace:count(5)
+    """
+    return read_call(text, "mechanism", [f"{kind}:QUERY" for kind in KINDS])

@@ -14,7 +14,7 @@ import numpy as np
 from tightrope.consumers import Consumer
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.automorphisms import AutomorphismGroup, automorphism_group, pair_orbits
+from tightrope.graphs.symmetry import AutomorphismGroup, automorphism_group, pair_orbits
 from tightrope.optimize.objective import even_on
 from tightrope.optimize.problem import Floats, Problem
 
@@ -63,7 +63,7 @@ def reduced(problem: Problem, group: AutomorphismGroup) -> Problem:
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Cycle
-    >>> from tightrope.graphs.automorphisms import automorphism_group
+    >>> from tightrope.graphs.symmetry import automorphism_group
     >>> problem = Problem(Cycle(5), Epsilon.of(1), np.ones((5, 5)) - np.eye(5))
     >>> reduced(problem, automorphism_group(Cycle(5))).guesses.tolist()
     [0]
@@ -77,7 +77,7 @@ def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, 
     """Return columns for all guesses from those of the representatives, averaged.
 
     >>> from tightrope.graphs import Cycle
-    >>> from tightrope.graphs.automorphisms import automorphism_group
+    >>> from tightrope.graphs.symmetry import automorphism_group
     >>> full = expanded({0: np.array([0.5, 0.3, 0.0, 0.2])}, automorphism_group(Cycle(4)))
     >>> full[1].tolist()
     [0.25, 0.5, 0.25, 0.0]

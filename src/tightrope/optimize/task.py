@@ -15,7 +15,7 @@ from tightrope.consumers import Consumer, MatrixLoss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.automorphisms import AutomorphismGroup
+from tightrope.graphs.symmetry import AutomorphismGroup
 from tightrope.mechanisms.tight import TightConstraints, tight_constraints
 from tightrope.optimize.certificate import Certificate, StretchedCertificate, UnboundedCertificate
 from tightrope.optimize.faces import Face

@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.channels import UnboundedNoise
 from tightrope.errors import TightropeError, TooLarge
-from tightrope.leakage.choose import explain
+from tightrope.leakage.bounds import explain
 from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate

@@ -115,7 +115,7 @@ def _steps(state: State, panel: str) -> list[Step]:
             Step(
                 ["explain", *at[1:], "--individuals", str(people), "--values", str(values)],
                 [f"print(explain(epsilon={level!r}, individuals={people}, values={values}))"],
-                "tightrope.leakage.choose import explain",
+                "tightrope.leakage.bounds import explain",
             ),
         ]
     if panel == "consumers":

@@ -19,7 +19,7 @@ from tightrope.consumers.regular import region_corners
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.symmetry import graph_facts
-from tightrope.leakage.choose import explain
+from tightrope.leakage.bounds import explain
 from tightrope.mechanisms import tight_constraints
 from tightrope.optimize import Design, design, design_many, explain_routes
 from tightrope.phi import exists

@@ -15,21 +15,21 @@ from tightrope.graphs import (
     ExplicitGraph,
     PathPower,
     Star,
-    automorphisms as module,
     chang,
     hypercube,
     petersen,
+    symmetry as module,
     truncated_tetrahedron,
 )
-from tightrope.graphs.automorphisms import (
+from tightrope.graphs.base import LIMITS
+from tightrope.graphs.products import grid
+from tightrope.graphs.symmetry import (
     AutomorphismGroup,
     acts_transitively,
     automorphism_group,
     coloured_graph,
     pair_orbits,
 )
-from tightrope.graphs.base import LIMITS
-from tightrope.graphs.products import grid
 
 
 def triangular(n: int) -> nx.Graph:
@@ -258,7 +258,7 @@ def test_limits_are_named() -> None:
 
 
 def test_a_hard_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tightrope.graphs.automorphisms.LIMITS", replace(LIMITS, steps=1000))
+    monkeypatch.setattr("tightrope.graphs.symmetry.LIMITS", replace(LIMITS, steps=1000))
     with pytest.raises(TooLarge, match="given up after 1000 steps"):
         automorphism_group(chang())
     assert automorphism_group(Clique(50)).order == math.factorial(50)  # no search needed

@@ -21,14 +21,18 @@ from tightrope.graphs import (
     hypercube,
     petersen,
 )
-from tightrope.graphs.automorphisms import acts_transitively
 from tightrope.graphs.averages import AddRemoveMedians, EitherMedians
 from tightrope.graphs.base import LIMITS
 from tightrope.graphs.histograms import AddRemoveHistograms
 from tightrope.graphs.lines import BalancedTree, CappedPathPower
 from tightrope.graphs.products import CappedCounts, grid
 from tightrope.graphs.shapes import girth, shortest_cycle
-from tightrope.graphs.symmetry import from_distances, intersection_numbers, is_vertex_transitive
+from tightrope.graphs.symmetry import (
+    acts_transitively,
+    from_distances,
+    intersection_numbers,
+    is_vertex_transitive,
+)
 from tightrope.queries import FAMILIES, Neighbours, query
 
 SMALL: list[AnswerGraph] = [

@@ -12,7 +12,7 @@ from tightrope.leakage import (
     epsilon_for_utility,
     utility_bound,
 )
-from tightrope.leakage.choose import epsilon_for_bits, epsilon_for_success
+from tightrope.leakage.bounds import epsilon_for_bits, epsilon_for_success
 
 STEP = 1e-6
 

@@ -3,7 +3,7 @@ import pytest
 from tightrope import query
 from tightrope.channels.privacy import is_private
 from tightrope.errors import TextError
-from tightrope.mechanisms.named import KINDS, mechanism
+from tightrope.mechanisms.tight import KINDS, mechanism
 
 
 @pytest.mark.parametrize(
