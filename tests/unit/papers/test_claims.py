@@ -89,3 +89,18 @@ def test_the_function_is_named_as_its_room_exports_it() -> None:
     assert claim("1", 1).function == "builtins.sum"
     room = Claim("X", "1", "s", "1", all_claims, "", lambda: (1, ""))
     assert room.function == "tightrope.papers.all_claims"
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdict", "computed"),
+    [
+        ([True, True], "match", "yes: in 2 cases"),
+        ([True, False, True], "open", "no: in 2 cases"),
+        ([], "open", "no: in 0 cases"),  # nothing tried is nothing shown
+    ],
+)
+def test_a_claim_by_cases_holds_if_there_are_some_and_all_hold(cases, verdict, computed) -> None:
+    paper = Paper("X", "On addition")
+    paper.every("1", "in {} cases", by=sum)(lambda: iter(cases))
+    row = paper.claims[0].row()
+    assert (row.verdict, row.computed) == (verdict, computed)
