@@ -138,72 +138,6 @@ def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
     return fields | {"lengths": [str(length) for length in graph.lengths]}, sections
 
 
-def consumer_fields(
-    consumer: Any,
-    graph: AnswerGraph,
-    mix: Any,
-    guess_of: Guesses,
-    inside: NDArray[np.float64] | None,
-    *,
-    listed: bool,
-) -> tuple[dict[str, Any], Sections]:
-    """Return a consumer in exact integers.
-
-    A prior is stored as integers over one denominator: exactly where its fractions allow it
-    within 62 bits, else as multiples of :math:`2^{-61}` with the largest one chosen so that they
-    sum to 1. A loss that the judge knows by name needs no list.
-
-    Parameters
-    ----------
-    consumer
-        Anything with a ``loss``, and a ``prior`` or ``risk_averse`` and a ``support``.
-    graph
-        The answers.
-    mix
-        For a consumer with a support: the prior over it that proves a bound.
-    guess_of
-        For each output the guess that the consumer makes; the output itself by default.
-    inside
-        Where the prior lies in a window: its probabilities there.
-    listed
-        Whether a loss with a name is listed nevertheless.
-    """
-    sections: Sections = {}
-    fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
-    if consumer.risk_averse:
-        fields["support"] = {"kind": "all"}
-        if not consumer.all_answers:
-            sections["support"] = np.asarray(consumer.support, np.int64)
-            fields["support"] = {"kind": "listed", "count": len(sections["support"])}
-        if mix is not None:
-            chosen = np.asarray(consumer.support, np.int64)
-            weights = np.zeros(graph.size)
-            weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
-            fields["prior"], sections["prior"] = _dyadic((weights / weights.sum()).tolist())
-    elif consumer.prior.size != graph.size:
-        raise InputError(
-            f"the consumer speaks of {consumer.prior.size} answers, the mechanism has {graph.size}"
-        )
-    elif consumer.prior.is_uniform:
-        fields["prior"] = {"kind": "uniform"}
-    elif inside is None:
-        fields["prior"], sections["prior"] = _whole_prior(list(consumer.prior.exact))
-    else:
-        named = getattr(consumer.prior, "named", None)
-        if named is not None and len(str(named[1])) <= 60:
-            fields["prior"] = {"kind": named[0], "number": str(named[1])}
-        else:
-            fields["prior"], sections["prior"] = _dyadic(inside.tolist())
-    fields["loss"] = {"kind": "binary" if consumer.loss.is_binary else consumer.loss.name}
-    if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
-        unit, sections["loss"] = _losses(consumer.loss, graph.size)
-        guesses = int(consumer.loss.guess_count)
-        fields["loss"] = {"kind": "listed", "denominator": unit, "guesses": guesses}
-    if guess_of is not None:
-        sections["guess_of"] = guess_of
-    return fields, sections
-
-
 def _has_name(loss: Any, graph: AnswerGraph) -> bool:
     """Whether the judge knows this loss by its name, on the same graph."""
     if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
@@ -333,42 +267,6 @@ class Limited:
     attack: ArrayLike | None = None
 
 
-def proposed(given: Proof, draft: Draft, loss: str) -> tuple[dict[str, Any], Sections]:
-    """Return header fields and sections of a proof as it is proposed, in dyadic numbers."""
-    graph, fields = draft.graph, {"kind": given.kind, "bits": PRICE_BITS}
-    if given.kind == "unbounded":
-        return {"kind": given.kind, "slope": str(Fraction(round(given.slope * 2**40), 2**40))}, {}
-    if given.kind == "envelope":
-        return fields, {}
-    if graph is None:
-        return stretched(given, draft.asked, loss, draft.level.alpha)
-    prices = dyadic(given.prices, "prices")
-    if len(prices) != graph.nodes:
-        raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
-    places = np.asarray(given.places, np.int64).ravel()
-    if given.kind == "phi":
-        y = np.maximum(prices, 0)
-        # Where all answers look alike y is constant, but for the rounding of floats.
-        constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
-        return fields | {"constant": constant}, {"prices": -(y[[y.argmax()]] if constant else y)}
-    if given.kind != "multipliers":
-        fields |= {"weight": None} if given.kind == "tree" else {}
-        return fields, {"prices": prices, "places": places}
-    value = dyadic(given.arcs[3], "multipliers")
-    guess, start, end = (np.asarray(part, np.int64).ravel() for part in given.arcs[:3])
-    if not len(value) == len(guess) == len(start) == len(end):
-        raise InputError("multipliers need a guess, a start, an end and a value each")
-    keep = np.flatnonzero(value > 0)
-    keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
-    # Each condition has one price in it: from far above, every price falls to the least of its
-    # conditions, whether the solver had it too high or too low.
-    sections = {"prices": prices + (1 << 400)}
-    if len(keep):
-        named = zip(("guess", "from", "to", "value"), (guess, start, end, value), strict=True)
-        sections |= {f"arc_{name}": part[keep] for name, part in named}
-    return fields | {"arcs": len(keep), "weight": None}, sections
-
-
 def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
@@ -406,25 +304,6 @@ def _cut_steps(consumer: judge.Consumer, prices: NDArray[Any]) -> NDArray[np.int
             cut += 1
         cuts.append(cut)
     return np.array([b - a for a, b in pairwise(cuts)], np.int64)
-
-
-def stretched(
-    given: Proof, asked: Query, loss: str, alpha: float
-) -> tuple[dict[str, Any], Sections]:
-    """Return header fields and sections of prices for the ends as they are proposed."""
-    width = judge.question_lattice(asked.text, asked.neighbours.value).width // given.stride
-    floats, cores = np.asarray(given.prices, np.float64), np.asarray(given.places, np.int64)
-    most = int(judge.distances(loss, np.array([given.layers * width], object))[0])
-    most += int(abs(floats).max()) + 2
-    # What the judge adds up has 61 bits: see its ``_end_debts``.
-    added = judge.added_up(width, given.layers, int(alpha * 2**62), cores[:, 1] - cores[:, 0])
-    bits = min(60, 61 - (most * added).bit_length())
-    # Payments are rounded down in every layer: a few units less save most of the turns to come.
-    spare = 16 + int(16 / (1 - alpha))
-    prices = np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare
-    fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
-    sections = {"prices": prices, "places": cores.ravel()}
-    return fields | {"layers": given.layers, "stride": given.stride}, sections
 
 
 def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
@@ -639,9 +518,9 @@ class Draft:
         header, sections = self.header, self.sections
         limit = certificate if isinstance(certificate, Limited) else None
         proof = certificate.proof if isinstance(certificate, Limited) else certificate
-        header["expected_loss"], inside = "0", None
+        header["expected_loss"] = "0"
         if proof is not None:
-            self.add("certificate", proposed(proof, self, consumer.loss.name))
+            self.add("certificate", self.proposed(proof, consumer.loss.name))
             header["bound"] = "0"
         if limit is not None:
             header["limit"], weight, more = limit_fields(limit)
@@ -656,12 +535,9 @@ class Draft:
             if not consumer.risk_averse and not consumer.prior.is_uniform:
                 start, inside = consumer.prior.window
                 header["window"] = {"start": start, "size": len(inside)}
-        elif header["window"] is not None:
-            inside = consumer.prior.probabilities
         mix = None if proof is None else proof.mix
         for listed in (False, True):
-            fields = consumer_fields(consumer, self.answers, mix, guess_of, inside, listed=listed)
-            self.add("consumer", fields)
+            self.add("consumer", self.consumer_fields(consumer, mix, guess_of, listed=listed))
             try:
                 costs = read = self.consumer()
                 loss = read.expected()
@@ -680,3 +556,112 @@ class Draft:
             counted = Fraction(0) if proof is None else limited.weigh()
         if proof is not None:
             header["bound"] = str(settled(costs, sections) - counted)
+
+    def proposed(self, given: Proof, loss: str) -> tuple[dict[str, Any], Sections]:
+        """Return header fields and sections of a proof as it is proposed, in dyadic numbers."""
+        graph, fields = self.graph, {"kind": given.kind, "bits": PRICE_BITS}
+        if given.kind == "unbounded":
+            slope = Fraction(round(given.slope * 2**40), 2**40)
+            return {"kind": given.kind, "slope": str(slope)}, {}
+        if given.kind == "envelope":
+            return fields, {}
+        if graph is None:
+            return self._stretched(given, loss)
+        prices = dyadic(given.prices, "prices")
+        if len(prices) != graph.nodes:
+            raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
+        places = np.asarray(given.places, np.int64).ravel()
+        if given.kind == "phi":
+            y = np.maximum(prices, 0)
+            # Where all answers look alike y is constant, but for the rounding of floats.
+            constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
+            cover = y[[y.argmax()]] if constant else y
+            return fields | {"constant": constant}, {"prices": -cover}
+        if given.kind != "multipliers":
+            fields |= {"weight": None} if given.kind == "tree" else {}
+            return fields, {"prices": prices, "places": places}
+        value = dyadic(given.arcs[3], "multipliers")
+        guess, start, end = (np.asarray(part, np.int64).ravel() for part in given.arcs[:3])
+        if not len(value) == len(guess) == len(start) == len(end):
+            raise InputError("multipliers need a guess, a start, an end and a value each")
+        keep = np.flatnonzero(value > 0)
+        keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
+        # Each condition has one price in it: from far above, every price falls to the least of its
+        # conditions, whether the solver had it too high or too low.
+        sections = {"prices": prices + (1 << 400)}
+        if len(keep):
+            named = zip(("guess", "from", "to", "value"), (guess, start, end, value), strict=True)
+            sections |= {f"arc_{name}": part[keep] for name, part in named}
+        return fields | {"arcs": len(keep), "weight": None}, sections
+
+    def _stretched(self, given: Proof, loss: str) -> tuple[dict[str, Any], Sections]:
+        """Return header fields and sections of prices for the ends as they are proposed."""
+        asked, alpha = self.asked, self.level.alpha
+        width = judge.question_lattice(asked.text, asked.neighbours.value).width // given.stride
+        floats, cores = np.asarray(given.prices, np.float64), np.asarray(given.places, np.int64)
+        most = int(judge.distances(loss, np.array([given.layers * width], object))[0])
+        most += int(abs(floats).max()) + 2
+        # What the judge adds up has 61 bits: see its ``_end_debts``.
+        added = judge.added_up(width, given.layers, int(alpha * 2**62), cores[:, 1] - cores[:, 0])
+        bits = min(60, 61 - (most * added).bit_length())
+        # Payments are rounded down in every layer: a few units less save most of the turns to come.
+        spare = 16 + int(16 / (1 - alpha))
+        prices = np.floor(np.ldexp(floats, bits)).astype(np.int64) - spare
+        fields = {"kind": "stretched", "bits": bits, "ends": len(prices)}
+        sections = {"prices": prices, "places": cores.ravel()}
+        return fields | {"layers": given.layers, "stride": given.stride}, sections
+
+    def consumer_fields(
+        self, consumer: Any, mix: Any, guess_of: Guesses, *, listed: bool
+    ) -> tuple[dict[str, Any], Sections]:
+        """Return a consumer in exact integers.
+
+        A prior is stored as integers over one denominator: exactly where its fractions allow it
+        within 62 bits, else as multiples of :math:`2^{-61}` with the largest one chosen so that
+        they sum to 1. A loss that the judge knows by name needs no list.
+
+        Parameters
+        ----------
+        consumer
+            Anything with a ``loss``, and a ``prior`` or ``risk_averse`` and a ``support``.
+        mix
+            For a consumer with a support: the prior over it that proves a bound.
+        guess_of
+            For each output the guess that the consumer makes; the output itself by default.
+        listed
+            Whether a loss with a name is listed nevertheless.
+        """
+        graph, sections = self.answers, Sections()
+        fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
+        if consumer.risk_averse:
+            fields["support"] = {"kind": "all"}
+            if not consumer.all_answers:
+                sections["support"] = np.asarray(consumer.support, np.int64)
+                fields["support"] = {"kind": "listed", "count": len(sections["support"])}
+            if mix is not None:
+                chosen = np.asarray(consumer.support, np.int64)
+                weights = np.zeros(graph.size)
+                weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
+                fields["prior"], sections["prior"] = _dyadic((weights / weights.sum()).tolist())
+        elif consumer.prior.size != graph.size:
+            speaks = f"the consumer speaks of {consumer.prior.size} answers"
+            raise InputError(f"{speaks}, the mechanism has {graph.size}")
+        elif consumer.prior.is_uniform:
+            fields["prior"] = {"kind": "uniform"}
+        elif self.header["window"] is None:
+            fields["prior"], sections["prior"] = _whole_prior(list(consumer.prior.exact))
+        else:
+            prior, named = consumer.prior, getattr(consumer.prior, "named", None)
+            if named is not None and len(str(named[1])) <= 60:
+                fields["prior"] = {"kind": named[0], "number": str(named[1])}
+            else:  # of rows in a window the prior is that of the window alone
+                inside = prior.window[1] if self.graph is None else prior.probabilities
+                fields["prior"], sections["prior"] = _dyadic(inside.tolist())
+        fields["loss"] = {"kind": "binary" if consumer.loss.is_binary else consumer.loss.name}
+        if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
+            unit, sections["loss"] = _losses(consumer.loss, graph.size)
+            guesses = int(consumer.loss.guess_count)
+            fields["loss"] = {"kind": "listed", "denominator": unit, "guesses": guesses}
+        if guess_of is not None:
+            sections["guess_of"] = guess_of
+        return fields, sections
