@@ -28,6 +28,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from tightrope.epsilon import Epsilon, Level, enclosed
+from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import finite_array, frozen
 from tightrope.phi.structure import DenseStructure, Structure, structure_of
@@ -227,52 +228,48 @@ class Phi:
     ) -> Solution:
         """Solve and improve the solution until its signs are certain.
 
-        It counts as solved with a residual within the tolerance and no entry beyond the largest,
-        both relative to b: a nearly singular Φ answers with huge entries that cancel.
+        It counts as solved with proven signs, or a residual within the tolerance and no entry
+        beyond the largest, both relative to b: a nearly singular Φ answers with huge entries that
+        cancel.
         """
         structure, target = self.structure, b.astype(np.longdouble)
         if structure.is_singular(self.alpha):
             return self._all_solutions(b)
-        best, rest = np.zeros_like(target), target
+        best, rest, error, proven = np.zeros_like(target), target, None, False
         with np.errstate(all="ignore"):
             for _ in range(refinements):
                 x = best + structure.solve(self.alpha, rest.astype(np.float64))
                 left = target - structure.apply(self.precise_alpha, x)
                 if not np.abs(left).max() < np.abs(rest).max():
                     break
-                best, rest = x, left
-                if self._is_certain(best, rest, b):
+                best, rest, error = x, left, self._error(x, left)
+                proven = error is not None and bool(error < np.abs(x).min())
+                if proven or (error is None and np.abs(left).max() <= self._enough(x, b)):
                     break
         residual, scale = float(np.abs(rest).max()), max(1.0, float(np.abs(b).max()))
-        solved = residual <= tolerance * scale and np.abs(best).max() < largest * scale
-        if not solved and self.size <= DenseStructure.limit:
+        small = residual <= tolerance * scale and np.abs(best).max() < largest * scale
+        if not (small or proven) and self.size <= DenseStructure.limit:
             return self._all_solutions(b)
+        if b.any() and not best.any():
+            raise CheckFailed(f"{self!r} is nearly singular and was not solved: take another ε")
         # Entries of the returned doubles are rounded once more, which is part of the error.
         values, none = frozen(best.astype(np.float64)), np.zeros((self.size, 0))
-        return Solution(values, residual, self._error(best, rest), structure.words, none)
+        return Solution(values, residual, error, structure.words, none)
 
     def _weight(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return Φ|x|, relative to which products with Φ and solutions round."""
         return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
 
-    def _is_certain(
-        self,
-        x: NDArray[Any],
-        rest: NDArray[Any],
-        b: NDArray[Any],
-        share: float = 1e-12,
-        units: int = 16,
-    ) -> bool:
-        """Whether all signs are proven, or the residual is small enough without a bound.
+    def _enough(
+        self, x: NDArray[Any], b: NDArray[Any], share: float = 1e-12, units: int = 16
+    ) -> float:
+        """Return the residual that is small enough where no bound on the inverse is known.
 
-        Where no bound on the inverse is known, a residual below a share of the right-hand side, or
-        some units of rounding of a solution in doubles, would prove nothing more.
+        It is a share of the right-hand side, or some units of rounding of a solution in doubles.
+        A smaller one would prove nothing.
         """
-        error = self._error(x, rest)
-        if error is not None:
-            return bool(error < np.abs(x).min())
         rounding = units * float(np.finfo(np.float64).eps) * float(self._weight(x).max())
-        return bool(np.abs(rest).max() <= max(share, share * float(np.abs(b).max()), rounding))
+        return max(share, share * float(np.abs(b).max()), rounding)
 
     def _error(self, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
         """Bound the distance of x from the true solution by the residual, or return ``None``.

@@ -87,3 +87,15 @@ def test_exact_and_sampled_singular_levels_agree() -> None:
 def test_bad_vectors_are_refused(vector: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Phi(PathPower(3), 1).solve(vector)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("apart", [1e-9, 1e-7])
+def test_next_to_a_singular_level_solutions_are_huge_and_proven(apart: float) -> None:
+    """In doubles entries of 3e8 leave a residual of 1e-7; it is no sign that there is none."""
+    k23 = ExplicitGraph([(a, b) for a in (0, 1) for b in (2, 3, 4)])
+    (level,) = singular_epsilons(k23).epsilons
+    found = Phi(k23, level * (1 + apart)).solve([1, 0, 0, 0, 0])
+    assert found.unique
+    assert found.positive is False
+    assert found.error < 1e-5 * np.abs(found.values).max()
+    assert not Phi(k23, level).solve([1, 0, 0, 0, 0]).consistent
