@@ -114,19 +114,31 @@ class Cells:
     def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
         (order, starts), powers = self._ordered, alpha**self.lengths
+        if self._layers is not None:
+            return np.tensordot(powers, self._layers, 1)
         out, step = np.empty((self.size, self.size)), max(1, block // len(order))
         for at in range(0, self.size, step):
             some = slice(at, at + step)
             far = self.codes(self.first[some], order) if self._kept is None else self._kept[some]
-            out[some] = np.add.reduceat(powers[far], starts, axis=1)
+            out[some] = np.add.reduceat(powers.take(far), starts, axis=1)
         return out
 
     @functools.cached_property
     def counts(self) -> NDArray[np.int64]:
         """``counts[k, A, B]``: answers of cell B at the k-th distance from an answer of cell A."""
-        order, starts = self._ordered
-        far = self.codes(self.first, order)[None] == np.arange(len(self.lengths))[:, None, None]
-        return np.add.reduceat(far, starts, axis=2, dtype=np.int64)
+        size, lengths, every = self.size, len(self.lengths), np.arange(len(self.label))
+        seen = np.empty((size, lengths * size), np.int64)
+        for cell, answer in enumerate(self.first):
+            far = self.codes(np.array([answer]), every)[0].astype(np.int64)
+            seen[cell] = np.bincount(far * size + self.label, minlength=lengths * size)
+        return seen.reshape(size, lengths, size).swapaxes(0, 1)
+
+    @functools.cached_property
+    def _layers(self) -> NDArray[np.float64] | None:
+        """The counts as floats, where they take less than the distances: a product is quicker."""
+        entries = len(self.lengths) * self.size**2
+        fits = entries <= min(self.size * len(self.label), 20_000_000)
+        return self.counts.astype(np.float64) if fits else None
 
     def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return x with :math:`\Phi x = b` for a vector that is the same on every cell.
