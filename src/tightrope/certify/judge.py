@@ -1045,10 +1045,7 @@ def box_sums(
     need(sound, "levels must fall, each by less than 2^124, and factors sum to less than 2^100")
     if mass >> 62 or max(falls, default=0) >> 62:
         need(len(sides) == 1, "the factors are too large")
-        reach = min(z.size, steps[0] * len(falls) + 1)
-        half = [levels[-(-t // steps[0])] - levels[-1] for t in range(reach)]
-        near = convolved(np.array([*half[:0:-1], *half], object), z.astype(object))
-        return np.asarray(near + levels[-1] * mass)
+        return far_sums(levels, steps[0], z, np.zeros(z.size, np.int64), 0)
     held = 24 * prod(size + 1 for size, _ in sides) + 120 * z.size
     need_work("the sums of all rows", len(levels) * z.size, 3 * len(sides) + 5, held)
     table = z.astype(np.int64).reshape([size for size, _ in sides])
@@ -1115,7 +1112,7 @@ def far_sums(levels: Sequence[int], step: int, z: Array, shift: Array, power: in
     r"""Return ``Σ_o levels[⌈\|i-o\|/step⌉]·z[o]·\|i-o-shift[o]\|^power`` for all i, exactly.
 
     The last level goes on for ever and is added up by moments. The others are convolutions in
-    t = i - o: with m for the shift ``(t-m)² = t² - 2tm + m²``, and ``\|t-m\|`` is
+    t = i - o: with m for the shift ``(t-m)² = t² - 2tm + m²``, ``(t-m)⁰ = 1``, and ``\|t-m\|`` is
     ``\|m\| - t·sgn(m)`` where m is out of reach, else ``\|t\| - m·sgn(t) + \|m\|·[t=0]`` and
     between 0 and m 2(\|m\|-\|t\|) more.
 
@@ -1125,21 +1122,20 @@ def far_sums(levels: Sequence[int], step: int, z: Array, shift: Array, power: in
     [11, 6, 3, 13]
     """
     n, last = len(z), levels[-1]
-    need_work("the loss of all rows", n, 0, 700 * n)
+    need_work("the sums of all rows", n, 0, 700 * n)
     z = z.astype(object)
     reach = min(n, step * (len(levels) - 1) + 1)
     node, many = np.arange(n).astype(object), np.full(n, 0, object)
     np.add.at(many, np.arange(n) + shift, z)
     sums = [np.cumsum(many * node**p) for p in range(power + 1)]
-    if power == 1:
-        far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
-    else:
-        far = node * node * sums[0][-1] - 2 * node * sums[1][-1] + sums[2][-1]
     half = np.array([levels[-(-t // step)] - last for t in range(reach)], object)
     kernel, t = np.concatenate([half[:0:-1], half]), np.arange(1 - reach, reach)
-    if power == 2:
-        parts = [(kernel * t * t, z), (kernel * t, z * shift * -2), (kernel, z * shift * shift)]
+    if power != 1:
+        signed = [(power - q, q, (-1) ** q * comb(power, q)) for q in range(power + 1)]
+        far = sum(node**p * sums[q][-1] * times for p, q, times in signed)
+        parts = [(kernel * t**p, z * shift**q * times) for p, q, times in signed]
         return np.asarray(far * last + sum(convolved(*part) for part in parts))
+    far = node * (2 * sums[0] - sums[0][-1]) - (2 * sums[1] - sums[1][-1])
     out, inside = z * (abs(shift) >= reach), shift * (abs(shift) < reach)
     need_work("guesses away from their outputs", int(abs(inside).sum()), 500)
     parts = [(kernel * abs(t), z - out), (kernel * np.sign(t), -z * inside)]
