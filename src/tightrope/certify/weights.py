@@ -256,23 +256,20 @@ def _levels(
     sides = graph.sides
     if channel.shape[0] > 1 << 23:
         raise TooLarge(f"{channel.shape[0]} answers are more than a mechanism file can prove")
-    if isinstance(channel, ScaledPhi):
-        if graph_sides(channel.graph) != ("box", sides):
-            return None
-        steps = [width for _, width in sides]
-        reach, alpha, mass = 1, epsilon.alpha, float(channel.scale.sum())
-        spare, units, factors = 0, 0.0, _rounded(channel.scale)
-        most = max(-(-(size - 1) // width) for size, width in sides)
+    spare, units = 0, 0.0
+    if isinstance(channel, ScaledPhi) and graph_sides(channel.graph) == ("box", sides):
+        steps, reach, alpha = [width for _, width in sides], 1, epsilon.alpha
+        most, scale = max(-(-(size - 1) // width) for size, width in sides), channel.scale
     elif isinstance(channel, GeometricChannel) and sides == ((channel.size, channel.width),):
         steps, reach, alpha = [1], channel.width, channel.ratio
-        mass, most = channel.column_maxima_sum(), channel.size - 1
-        spare, units, factors = 0, 0.0, _rounded(channel.column_maxima())
-        if channel.width == 1:
-            spare, factors = power * most.bit_length(), _on_path(channel.size, epsilon.ratio)
-            # Rounding down leaves less than one unit for each output in reach.
-            units = 3 / (channel.column_maxima().min() * (1 - alpha))
+        most, scale = channel.size - 1, channel.column_maxima()
     else:
         return None
+    mass, factors = float(scale.sum()), _rounded(scale)
+    if isinstance(channel, GeometricChannel) and channel.width == 1:
+        spare, factors = power * most.bit_length(), _on_path(channel.size, epsilon.ratio)
+        # Rounding down leaves less than one unit for each output in reach.
+        units = 3 / (scale.min() * (1 - alpha))
     first = [round(Fraction(alpha**d) * 2 ** (LEVEL_BITS + spare)) for d in range(reach)]
     table = judge.falling_levels(first, epsilon.ratio, most)
     try:
