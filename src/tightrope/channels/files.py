@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import math
@@ -44,11 +45,11 @@ def read_channel(path: str | Path) -> Channel:
     outputs = inputs = None
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
     corner = rows[0][0] == ""
-    if corner or all(map(_is_label, rows[0][1:] or rows[0])):
+    if corner or all(_number(cell) is None for cell in rows[0][1:] or rows[0]):
         outputs, rows = rows[0], rows[1:]
     if not rows:
         raise InputError(f"{name}: there are no rows of numbers")
-    if corner or all(_is_label(row[0]) for row in rows):
+    if corner or all(_number(row[0]) is None for row in rows):
         inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
     columns = len(rows[0])
     if outputs is not None and inputs is not None and len(outputs) == columns + 1:
@@ -61,8 +62,9 @@ def read_channel(path: str | Path) -> Channel:
             raise InputError(
                 f"{name}: every row must hold {columns} numbers, but row {line} holds {len(row)}"
             )
-        if None in floats[line - 1]:
-            place = floats[line - 1].index(None)
+        broken = [v is None or not math.isfinite(v) for v in floats[line - 1]]
+        if any(broken):
+            place = broken.index(True)
             raise InputError(
                 f"{name}: {row[place][:40]!r} in row {line}, column {place + 1} is not a number"
             )
@@ -73,25 +75,20 @@ def read_channel(path: str | Path) -> Channel:
         return rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
 
 
-def _is_label(cell: str) -> bool:
-    """Whether a cell cannot be meant as a number, as ``nan``, ``1e999`` and ``1/2/3`` can."""
-    try:
-        for part in cell.split("/"):
-            float(part)
-    except ValueError:
-        return True
-    return False
-
-
 def _number(cell: str, digits: int = 400) -> float | None:
-    """Return the finite number that a cell holds, if it holds one."""
+    """Return the number in a cell, nan where it is meant for one but is none, ``None`` for a word.
+
+    >>> _number("1/2"), _number("1/2/3"), _number("half")
+    (0.5, nan, None)
+    """
     try:
-        if len(cell) > digits or "_" in cell:
-            return None
-        value = float(Fraction(cell)) if "/" in cell else float(cell)
-    except (ArithmeticError, ValueError):
+        value, *below = map(float, cell.split("/"))
+    except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    with contextlib.suppress(ArithmeticError, ValueError):
+        if len(cell) <= digits and "_" not in cell:
+            return float(Fraction(cell)) if below else value
+    return math.nan
 
 
 def write_channel(channel: Channel, path: str | Path) -> Path:
