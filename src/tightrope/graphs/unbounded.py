@@ -87,16 +87,21 @@ class NoiseLattice:
             return 0
         if self.form == "range":
             return int((t + 1) ** (k + 1) - t ** (k + 1))
-        if self.form == "cross":
-            return sum(comb(k, j) * comb(t, j) << j for j in range(min(k, t) + 1))
-        if self.form == "roots":
-            ways = (comb(t - j + k - 1, k - 1) for j in range(min(k - 1, t) + 1))
-            return sum(comb(k - 1, j) ** 2 * n for j, n in enumerate(ways))
+        if self.form in ("cross", "roots"):
+            return self._coefficient(t, 1)
         return int((2 * (core + t * self.width) + 1) ** k)
 
     def layer(self, t: int, core: int = 0) -> int:
         """Return how many points lie at distance t."""
+        if self.form in ("cross", "roots"):
+            return self._coefficient(t, 0)
         return self.ball(t, core) - self.ball(t - 1, core)
+
+    def _coefficient(self, t: int, more: int) -> int:
+        """Return that of x^t in the series P(x) / (1-x)^m of layers; with one more, of balls."""
+        m, power = (self.parts, 1) if self.form == "cross" else (self.parts - 1, 2)
+        under = m + more - 1
+        return sum(comb(m, j) ** power * comb(t - j + under, under) for j in range(min(m, t) + 1))
 
     def loss_sum(self, loss: str, t: int, core: int = 0) -> int:
         """Return the sum of a loss over the points at distance t, in units of the step."""

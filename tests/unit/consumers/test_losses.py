@@ -89,6 +89,8 @@ def test_numbers_are_needed_where_they_are_subtracted() -> None:
         loss("absolute", ExplicitGraph([(0, 1)], labels=[(1, 2), (1,)])).row(0)
     with pytest.raises(InputError, match="finite, got inf at row 1"):
         loss("squared", ExplicitGraph([(0, 1)], labels=[0.0, float("inf")])).row(0)
+    with pytest.raises(InputError, match="must be numbers"):
+        loss("absolute", ExplicitGraph([(0, 1)], labels=[0, 10**400])).row(0)  # no float
 
 
 def test_a_matrix_may_have_other_guesses() -> None:
