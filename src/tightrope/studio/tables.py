@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from tightrope.accounting.curves import delta_of
@@ -26,6 +25,7 @@ from tightrope.publish.accounts import Account, budget_of, shown
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 from tightrope.publish.shapes import Kind
 from tightrope.publish.sources import dialect_of, own_name
+from tightrope.publish.store import Store
 from tightrope.queries import Neighbours
 from tightrope.report.texts import plain
 from tightrope.studio.asking import Refused, blame
@@ -301,7 +301,7 @@ def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forec
         )
     cost, delta = made.cost, f" and δ = {asked.delta}" if asked.delta else ""
     words = f"ε = {shown(cost)}{delta}, paid from the budget of table {asked.table}"
-    if asked.key and Path(asked.ledger).is_file():
+    if asked.key and Store(asked.ledger).exists:
         keys = (asked.key, f"{asked.key}.1")  # an answer of several parts has a key for each
         known = (Ledger(asked.ledger).ticket(key) for key in keys)
         if any(ticket is not None and ticket.phase != "reserved" for ticket in known):
@@ -407,9 +407,9 @@ def ledger_view(ledger: str) -> LedgerView:
     >>> ledger_view("no-such-folder/ledger.db")
     LedgerView(accounts=(), answers=(), unanswered=())
     """
-    if "://" not in ledger and not Path(ledger).is_file():
-        return LedgerView()
     with blame("table ledger"):
+        if not Store(ledger).exists:
+            return LedgerView()
         book = Ledger(ledger)
         answers, waiting = book.paid()
         signing = SigningKey(key_path(book.store.file, book.id)) if answers else None

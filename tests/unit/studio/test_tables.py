@@ -9,6 +9,7 @@ from tightrope.publish import Ledger
 from tightrope.publish.shapes import Kind
 from tightrope.studio.asking import Refused
 from tightrope.studio.tables import (
+    LedgerView,
     TableAsked,
     columns_of,
     declared,
@@ -114,6 +115,20 @@ def test_every_answer_is_listed_with_what_was_paid(sql):
     assert forecast(asked).price["price"].startswith("nothing more")
     assert publish_answer(asked)["rows"] == found["rows"]
     assert Ledger("ledger.db").remaining("table people") == 5
+
+
+def test_a_ledger_with_an_address_is_one_too():
+    """Before its first answer it is not there, and what was paid from it is not paid again."""
+    ledger = "sqlite:///spent.db"
+    assert ledger_view(ledger) == LedgerView()
+    sql = "select count(*) from people"
+    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="9")
+    asked = replace(asked, ledger=ledger, key="k")
+    publish_answer(asked)
+    again = forecast(asked)
+    assert again.affordable
+    assert again.price["price"].startswith("nothing more")
+    assert len(ledger_view(ledger).answers) == 1
 
 
 def test_no_group_that_is_large_enough_is_an_answer_too():
