@@ -167,6 +167,25 @@ def test_python_runs_and_prints_the_same(tab, python):
     assert "private: yes" in printed
 
 
+def test_what_belongs_to_other_fields_is_not_taken_away(tab):
+    tab.open(State(question="choice(3)"))
+    tab.design()
+    tab.turn(4)
+    tab.wait("[data-regular] >> text=ε-regular")
+    tab.press("fears the worst")
+    tab.holds("Answers thought possible", "all")
+    assert tab.takeaway("JSON") == "nothing computed yet"
+    assert "without a prior" in tab.takeaway("command")
+    tab.turn(5)
+    tab.wait("[data-status] >> text=The fields have changed")
+    assert tab.takeaway("JSON") == "nothing computed yet"
+    tab.turn(2)
+    assert json.loads(tab.takeaway("JSON"))["query"] == "choice(3)"
+    tab.fill("Query", "choise(3)")
+    tab.wait("text=did you mean 'choice")
+    assert tab.takeaway("JSON") == "nothing computed yet"
+
+
 def test_state_is_in_the_address(tabs):
     one, two = tabs().open(), tabs()
     one.fill("Query", "cycle(6)")

@@ -135,7 +135,11 @@ def _steps(state: State, panel: str) -> list[Step]:
             ],
             "tightrope.consumers import expected_loss\nfrom tightrope.optimize import design_many",
         )
-        return [regular, common] if len(state.consumers) > 1 else [regular]
+        steps = [] if state.consumer.is_risk_averse else [regular]
+        steps += [common] if len(state.consumers) > 1 else []
+        if not steps:
+            raise Refused("support", "nothing is computed for one consumer without a prior")
+        return steps
     words = {"risk-averse" if k == "support" else k: v for k, v in _told(state, state.consumer)}
     words |= {"route": state.route} if state.route else {}
     design = ["design", *at, *(part for k, v in words.items() for part in (f"--{k}", v))]

@@ -136,6 +136,15 @@ def test_consumers_of_the_same_name_are_numbered():
     assert '"name": "b"' in as_command(other, "consumers")
 
 
+def test_a_consumer_without_a_prior_is_not_asked_about_one():
+    averse = ConsumerText("a", support="all")
+    two = State(consumers=(averse, ConsumerText("b")))
+    assert "tightrope regular" not in as_command(two, "consumers")
+    assert "regularity" not in as_python(two, "consumers")
+    with pytest.raises(Refused, match="without a prior"):
+        as_command(State(consumers=(averse,)), "consumers")
+
+
 def test_texts_do_not_open_files():
     for text in ("graph:x.csv", " POINTS : x.csv", "file:x"):
         with pytest.raises(Refused, match="by upload"):

@@ -28,7 +28,6 @@ class ConsumersPanel(Panel):
     def build(self) -> None:
         """Create the elements."""
         self._place = 0
-        self._corners: list[list[float]] = []
         self._weights: list[tuple[str, ui.slider, ui.label]] = []
         self._chips: tuple[Any, ...] = ()
         with self.div("tr-columns tr-two"):
@@ -152,26 +151,32 @@ class ConsumersPanel(Panel):
             self._show_form(state)
         self.page.forgive("prior", "support", "loss", "regret")
         self._show_kind()
+        self.page.results.pop("consumers", None)
+        told, consumer = [], self._consumer
+        alone = replace(state, consumers=(consumer,))
         try:
-            if self._consumer.is_risk_averse:
-                alone = replace(state, consumers=(self._consumer,))
+            if consumer.is_risk_averse:
                 await self.run("prior", check_consumer, alone)
             else:
-                await self._show_prior(state)
+                told.append(await self._show_prior(alone))
         except Refused as refused:
             self._show_nothing(refused)
             raise
+        # Taken away is what belongs to the first consumer, whichever one is shown.
+        if consumer != state.consumer:
+            told, first = [], replace(state, consumers=state.consumers[:1])
+            if not state.consumer.is_risk_averse:
+                told.append((await self.run("first", prior_facts, first)).json)
+        self.page.results["consumers"] = told
         if len(state.consumers) > 1:
             found = await self.run("regret", regrets, state)
-            told = self.page.results.get("consumers", [])[:1]
-            self.page.results["consumers"] = [*told, found["common"]]
+            told.append(found["common"])
             self._show_regret(state, found)
         else:
             self.lines(self._regret, ["Add a second consumer to compare."])
 
     def _show_nothing(self, refused: Refused) -> None:
         """Take away what belongs to another prior, and say why there is nothing."""
-        self.page.results.pop("consumers", None)
         self._picture.set_visibility(False)
         self._regret.clear()
         self._show_sliders([], [])
@@ -213,18 +218,15 @@ class ConsumersPanel(Panel):
         for box in (self._texts["support"], self._list):
             box.set_visibility(averse)
 
-    async def _show_prior(self, state: State) -> None:
-        alone = replace(state, consumers=(self._consumer,))
-        graph = await asyncio.to_thread(lambda: query_in(state).graph)
+    async def _show_prior(self, alone: State) -> dict[str, Any]:
+        graph = await asyncio.to_thread(lambda: query_in(alone).graph)
         three = graph.size == 3
         if three:
             # Takes a millisecond: computed here, so that it follows the dragged point.
             found: Shown = prior_facts(alone)
-            self._corners = corners(state)
+            region = corners(alone)
         else:
             found = await self.run("prior", prior_facts, alone)
-        if self._place == 0:
-            self.page.results["consumers"] = [found.json]
         self.facts(self._facts, found.rows)
         shares = found.json["probabilities"]
         names = [label_text(graph.label(i)) for i in range(len(shares))]
@@ -232,10 +234,11 @@ class ConsumersPanel(Panel):
         self._hint.set_visibility(three)
         self._plot.set_visibility(not three and bool(shares))
         if three:
-            self._simplex.set_content(pictures.simplex_svg(shares, self._corners, names))
+            self._simplex.set_content(pictures.simplex_svg(shares, region, names))
         elif shares:
             self._plot.update_figure(pictures.prior_picture(shares, names))
         self._show_sliders(shares if len(shares) <= 8 else [], names)
+        return found.json
 
     def _show_sliders(self, shares: list[float], names: list[str]) -> None:
         if [name for name, _, _ in self._weights] != (names if shares else []):

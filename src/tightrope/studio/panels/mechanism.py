@@ -215,6 +215,9 @@ class MechanismPanel(Panel):
             )
             return
         old = any(getattr(made.state, name) != getattr(state, name) for name in self.fields)
+        self.page.results["mechanism"] = [] if old else [made.json]
+        if old:
+            self.page.results["proof"] = []
         shown = f"{made.state.asked}, ε = {made.state.epsilon}"
         self._say(f"Shown: {shown}. The fields have changed: design again." if old else "")
         for box in (self._body, self._more):

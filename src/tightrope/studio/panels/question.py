@@ -136,6 +136,7 @@ class QuestionPanel(Panel):
             found: Shown = await self.run("facts", question_facts, state)
         except Refused:
             self._facts.clear()
+            self.page.results.pop("question", None)
             self._note.set_text("")
             self._plot.update_figure(pictures.blank_graph())
             raise
