@@ -108,6 +108,13 @@ def test_long_work_shows_the_time_that_passes_before_any_share_is_known(monkeypa
     assert shown.getvalue() == before
 
 
+@pytest.mark.parametrize("words", [[], ["ledger"]])
+def test_the_list_of_commands_says_whole_sentences(run, monkeypatch, words):
+    monkeypatch.setenv("COLUMNS", "120")
+    listed = run(*words, "--help").out.partition("Commands:\n")[2]
+    assert all(line.endswith(".") and "..." not in line for line in listed.splitlines())
+
+
 def test_a_closed_pipe_is_no_error():
     words = f"{sys.executable} -m tightrope graph 'sum(150,5)' | true"
     done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)

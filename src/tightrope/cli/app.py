@@ -21,7 +21,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    # Wide enough for the first sentence of every command, where the terminal is.
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
 

@@ -193,7 +193,7 @@ def facts_form(path: str, table: str) -> tuple[TableAsked, dict[str, tuple[str, 
     one = tables.get(table) or next(iter(tables.values()))
     form = TableAsked(
         one.source or "", one.name, (), str(one.population or ""), one.neighbours.value,
-        str(one.budget or ""), f"{float(one.delta):g}" if one.delta else "", path,
+        shown(one.budget) if one.budget else "", f"{float(one.delta):g}" if one.delta else "", path,
     )  # fmt: skip
     return form, {name: column_form(column) for name, column in one.columns.items()}
 

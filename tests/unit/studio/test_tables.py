@@ -65,6 +65,12 @@ def test_facts_fill_the_form_and_alone_say_what_they_say():
     assert refused.value.field == "table facts"
 
 
+def test_a_budget_is_filled_in_as_people_write_it(tmp_path):
+    (tmp_path / "log.toml").write_text(FACTS.replace('"9"', '"3*ln(2)"'))
+    form, _ = facts_form("log.toml", "people")
+    assert form.budget == "2.07944154167984"
+
+
 def test_columns_come_without_a_look_at_the_rows():
     assert columns_of("people.csv") == ("people", {"sex": ("", ""), "age": ("", "")})
 
