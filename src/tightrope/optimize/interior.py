@@ -343,7 +343,7 @@ class _Path:
             np.multiply(-slack, multiplier, out=part)
         *_, primal, dual = direction(move, aim, *errors, unspent)
         ahead = self._ahead(move, min(1.0, primal), min(1.0, dual)) / pairs
-        centre = mean * min(max((ahead / mean) ** 3, CENTRE[0]), CENTRE[1])
+        centre = mean * min(max(min(ahead / mean, 1.0) ** 3, CENTRE[0]), CENTRE[1])
         # Mehrotra corrects products that grow as well, which costs a third more steps.
         self._pairs(_aimed, z, y, move[1], move[2], centre, mean, aim)
         dp, dt, primal, dual = direction(move, aim, *errors, unspent)

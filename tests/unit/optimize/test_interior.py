@@ -140,3 +140,11 @@ def test_rounds_that_gain_nothing_are_no_reason_to_give_up() -> None:
     consumer = Consumer.of(graph, prior=Prior.geometric(graph.size, 0.02), loss="distance")
     # Column generation ends with a gap of 5e-4 here.
     assert design(graph, "0.814", consumer).certified
+
+
+def test_numbers_beyond_doubles_are_no_reason_to_fail() -> None:
+    graph = query("sum(20,4)").graph
+    prior = np.random.default_rng(0).dirichlet(np.ones(graph.size))
+    consumer = Consumer.of(graph, prior=prior, loss="binary")
+    at_once = SolverSettings(interior_wait=0)
+    assert design(graph, 300, consumer, "rays", settings=at_once).certified
