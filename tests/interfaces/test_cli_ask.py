@@ -440,3 +440,23 @@ def test_one_group_alone(run, what):
     told = run("ask", sql, "--epsilon", "2", "--json").data
     assert told["rows"][0]["g"] == "f"
     assert told["rows"][0]["x"]["value"] is not None
+
+
+def test_bins_named_by_texts_and_by_numbers_are_sorted(run):
+    """The answer was paid for, and shown was that 'one' and 2 cannot be compared."""
+    bins = "case when sex = 'f' then 'one' else 2 end"
+    sql = f"select sex, mode({bins}) as m from people group by sex order by m"
+    told = run("ask", sql, "--epsilon", "8", "--json").data
+    assert [row["m"]["value"] for row in told["rows"]] == [2, "one"]
+
+
+def test_a_number_that_a_group_does_not_have_is_missing_in_a_data_frame():
+    """A column of numbers, of which one is a dash, is no column to Polars."""
+    sql = "select region, avg(age) as age, count(*) as n from people group by region"
+    answer = tr.ask(sql, epsilon=5)
+    assert answer.rows[-1][0] == ("(other)",)
+    assert str(answer.rows[-1][1][0]) == "–"
+    ages = answer.to_polars()["age"].to_list()
+    assert ages[-1] is None
+    assert all(20 <= age <= 60 for age in ages[:-1])
+    assert answer.to_pandas()["age"].isna().tolist() == [False, False, True]

@@ -49,6 +49,10 @@ class Estimate:
         return margin_text(self.value, self.low, self.high)
 
 
+#: In the place of a number that a group does not have: everybody else has a count only.
+MISSING = Estimate("–")
+
+
 @dataclass(frozen=True)
 class Answer:
     """The published answer to one SELECT.
@@ -142,7 +146,7 @@ class Answer:
         for names, told in self.rows:
             line: dict[str, Any] = dict(zip(self.keys, names, strict=True))
             for title, one in zip(self.titles, told, strict=True):
-                line[title] = _plain(one.value)
+                line[title] = None if one == MISSING else _plain(one.value)
                 if one.low is not None:
                     line |= {f"{title} low": _plain(one.low), f"{title} high": _plain(one.high)}
                 if one.note:
@@ -160,7 +164,7 @@ class Answer:
         """Return the answer as a Polars data frame."""
         import polars
 
-        return polars.DataFrame(self.records())
+        return polars.DataFrame(self.records(), infer_schema_length=None)
 
     def plot(self, title: str | None = None) -> Any:
         """Return a Matplotlib figure: each number as a point with its interval."""
@@ -357,7 +361,7 @@ def _quotients(
             if kind not in (Kind.SUM, Kind.MEAN):
                 yield alone[place]
             elif place >= len(sums):
-                yield Estimate("–")
+                yield MISSING
             elif kind == Kind.MEAN:
                 yield _quotient(reading, sums[place], counts[place])
             elif reading.is_fixed:
@@ -441,19 +445,6 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
 
-def joined(
-    parts: Sequence[Mapping[tuple[Any, ...], tuple[Estimate, ...]]],
-) -> tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]:
-    """Put the numbers of several questions about the same groups beside each other."""
-    names = list(dict.fromkeys(name for part in parts for name in part))
-    blank = [(Estimate("–"),) * len(next(iter(part.values()), ())) for part in parts]
-    return tuple(
-        (name, tuple(one for part, none in zip(parts, blank, strict=True)
-                     for one in part.get(name, none)))
-        for name in names
-    )  # fmt: skip
-
-
 def arranged(rows: Iterable[Any], shape: Shape, titles: Sequence[str]) -> tuple[Any, ...]:
     """Sort the lines of an answer, names as they were declared, and keep the first ones.
 
@@ -471,8 +462,11 @@ def arranged(rows: Iterable[Any], shape: Shape, titles: Sequence[str]) -> tuple[
             found = sorted(found, key=lambda row: names.index(row[0][at]), reverse=falling)
         else:
             at = titles.index(title)
-            numbers = [row for row in found if row[1][at].value != "–"]
-            found = sorted(numbers, key=lambda row: row[1][at].value, reverse=falling) + [
-                row for row in found if row[1][at].value == "–"
-            ]
+            # Values of bins may be texts and numbers; what is not there comes last either way.
+            found.sort(key=lambda row: _in_order(row[1][at].value), reverse=falling)
+            found.sort(key=lambda row: row[1][at] == MISSING)
     return tuple(found[: shape.limit])
+
+
+def _in_order(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value

@@ -11,6 +11,7 @@ the parts add up, and draws about disjoint groups of people cost as much as one 
 from __future__ import annotations
 
 import bisect
+import contextlib
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.accounting.curves import delta_of
-from tightrope.asking.answers import Answer, arranged, estimates, joined, told_noise
+from tightrope.asking.answers import MISSING, Answer, Estimate, arranged, estimates, told_noise
 from tightrope.asking.shelf import Told, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
+from tightrope.certify.make import LARGEST_UNBOUNDED
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.proofs import prove_selection
@@ -176,12 +178,6 @@ class Question:
     simultaneous: bool
 
     @property
-    def order(self) -> list[int]:
-        """The place of each title among those of the parts."""
-        there = [title for part in self.parts for title in part.shape.titles]
-        return [there.index(title) for title in self.titles]
-
-    @property
     def errors(self) -> dict[str, str]:
         """What error the numbers will have, by their titles."""
         found: dict[str, str] = {}
@@ -209,8 +205,10 @@ class Question:
     @property
     def usual(self) -> tuple[Fraction | None, ...]:
         """For each title the error that the usual noise would have, where it is known."""
-        found = [error for part in self.parts for error in part.usuals]
-        return tuple(found[place] for place in self.order)
+        known: dict[str, Fraction | None] = {}
+        for part in self.parts:
+            known |= zip(part.shape.titles, part.usuals, strict=True)
+        return tuple(known[title] for title in self.titles)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""
@@ -443,7 +441,8 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
     list of Answer
         One for each SELECT.
     """
-    _ = [part.error for one in made.questions for part in one.parts]  # refuses before the charge
+    # What cannot be told is refused before the charge.
+    _ = [(one.notes, one.usual, [part.error for part in one.parts]) for one in made.questions]
     several, made_up = len(made.questions) > 1, ""
     if key is not None:
         check_key(key)
@@ -460,13 +459,16 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
 
 
 def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
-    told = joined([
-        estimates(
-            part.shape.reading, part.mechanisms, one.answer, _sure(question, part, one)
-        )
-        for part, one in zip(question.parts, releases, strict=True)
-    ])  # fmt: skip
-    rows = [(name, tuple(row[k] for k in question.order)) for name, row in told]
+    lines: dict[tuple[Any, ...], dict[str, Estimate]] = {}
+    for part, one in zip(question.parts, releases, strict=True):
+        sure = _sure(question, part, one)
+        told = estimates(part.shape.reading, part.mechanisms, one.answer, sure)
+        for name, numbers in told.items():
+            lines.setdefault(name, {}).update(zip(part.shape.titles, numbers, strict=True))
+    rows = [
+        (name, tuple(known.get(title, MISSING) for title in question.titles))
+        for name, known in lines.items()
+    ]
     return Answer(
         keys=question.parts[0].shape.keys,
         titles=question.titles,
@@ -620,16 +622,9 @@ def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism
 
 
 def _least(
-    shapes: Sequence[Shape],
-    error: Fraction,
-    confidence: Fraction,
-    told: Told | None,
-    most: int = 42,
+    shapes: Sequence[Shape], error: Fraction, confidence: Fraction, told: Told | None
 ) -> Epsilon:
-    """Return the least ε, to three digits, at which every number keeps an error.
-
-    It is at most as large as noise without ends is proved for.
-    """
+    """Return the least ε, to three digits, at which every number keeps an error."""
     for shape in shapes:
         if not has_error(shape):
             raise InputError(
@@ -653,12 +648,12 @@ def _least(
 
     # All numbers of three digits; the usual noise tells where to look.
     digits = (Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000))
-    levels = [level for level in digits if level <= most]
+    levels = [level for level in digits if level <= LARGEST_UNBOUNDED]
     start = bisect.bisect_left(levels, True, key=usual_suffices)
     found = least_that(lambda place: suffices(Epsilon.of(levels[place])), len(levels), start)
     if found == len(levels):
         raise InputError(
-            f"no ε up to {most} keeps an error of {float(error):g}: allow a larger one"
+            f"no ε up to {LARGEST_UNBOUNDED} keeps an error of {float(error):g}: allow a larger one"
         )
     return Epsilon.of(levels[found])
 
@@ -681,8 +676,9 @@ def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any 
     spread = {"sum": sizes[-1], "counts": sizes[-1], "histogram": 2}.get(kind, 1)
     if kind == "histogram" and not Neighbours.of(neighbours).allows_change:
         spread = 1
-    alpha, outside = math.exp(-float(Epsilon.of(epsilon)) / spread), float(1 - level_of(confidence))
-    steps = math.log(outside * (1 + alpha) / 2) / math.log(alpha) - 1
+    # The logarithm of α, not that of its float: of a small ε that is 0.
+    rate, outside = float(Epsilon.of(epsilon)) / spread, float(1 - level_of(confidence))
+    steps = -math.log(outside * (1 + math.exp(-rate)) / 2) / rate - 1
     return max(math.ceil(steps - 1e-9), 0)
 
 
@@ -870,10 +866,8 @@ def positive(value: Any, what: str) -> Fraction:
     >>> positive("2.5", "an error")
     Fraction(5, 2)
     """
-    try:
+    with contextlib.suppress(InputError):
         number = to_exact(str(value))
-    except InputError:
-        number = Fraction(0)
-    if number <= 0:
-        raise InputError(f"{what} must be a positive number, got {str(value)[:40]!r}")
-    return number
+        if number > 0:
+            return number
+    raise InputError(f"{what} must be a positive number, got {str(value)[:40]!r}")

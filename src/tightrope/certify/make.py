@@ -341,6 +341,8 @@ def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
 
 #: From this number of answers on, a mechanism with a rule is stored as a rule.
 RULE_FROM = 1024
+#: The largest ε for which noise without ends is proved best: the judge holds α in steps of 2^-62.
+LARGEST_UNBOUNDED = 42
 
 
 def certify(
@@ -408,8 +410,10 @@ def certify(
     ends = getattr(certificate, "kind", None) in ("stretched", "unbounded")
     if (ends or noise is not None) and not by_rule:
         raise InputError("bounds without ends are for noise at its ε, on a named question")
-    if ends and level.alpha < 2.0**-61:  # the judge holds α in steps of 2^-62
-        raise InputError(f"the best noise without ends is proved for ε up to 42, got {level}")
+    if ends and float(level) > LARGEST_UNBOUNDED:
+        raise InputError(
+            f"the best noise without ends is proved for ε up to {LARGEST_UNBOUNDED}, got {level}"
+        )
     try:
         graph, moved = None, None
         if noise is None:

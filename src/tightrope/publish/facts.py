@@ -301,6 +301,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f": did you mean {close[0]!r}?" if close else ""
 
 
+def check_text(text: str, what: str) -> None:
+    """Refuse a text that cannot be written; bytes of a command line that are no UTF-8 make one."""
+    if text != text.encode(errors="ignore").decode():
+        raise InputError(f"{what} must be text that UTF-8 can hold, got {text!a:.60}")
+
+
 # -- reading tightrope.toml: every error names the key ------------------------------------------
 
 
@@ -462,6 +468,8 @@ def _values(values: Any, place: str) -> tuple[Value, ...]:
         raise InputError(f"{place} must be all texts, all whole numbers or all true/false")
     if len(set(values)) < len(values):
         raise InputError(f"{place} names a value twice")
+    for value in values:
+        check_text(str(value), place)
     return tuple(values)
 
 
@@ -537,42 +545,27 @@ def _told(function: Callable[[Any], Any]) -> ReadValue:
     return reader
 
 
-def _mapping(data: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise InputError(f"{place} must be a table of keys, got {data!r:.60}")
-    return data
+def _must(fits: Callable[[Any], bool], what: str) -> ReadValue:
+    """Return the reader of values that fit; the message says what they must be."""
+
+    def reader(value: Any, place: str) -> Any:
+        if not fits(value):
+            raise InputError(f"{place} must be {what}, got {value!r:.60}")
+        return value
+
+    return reader
+
+
+_any = _must(lambda value: True, "anything")
+_mapping = _must(lambda value: isinstance(value, Mapping), "a table of keys")
+_pair = _must(lambda value: isinstance(value, list) and len(value) == 2, "[smallest, largest]")
+_text = _must(lambda value: isinstance(value, str) and bool(value.strip()), "a text")
+_truth = _must(lambda value: isinstance(value, bool), "true or false")
+_type = _must(lambda value: value in TYPES, f"one of {', '.join(TYPES)}")
 
 
 def _people(value: Any, place: str) -> int:
     return whole_number(value, place, most=10**12)  # twice as many are within the judge's digits
-
-
-def _any(value: Any, place: str) -> Any:
-    return value
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{place} must be a text, got {value!r:.60}")
-    return value
-
-
-def _type(value: Any, place: str) -> str:
-    if value not in TYPES:
-        raise InputError(f"{place} must be one of {', '.join(TYPES)}, got {value!r}")
-    return str(value)
-
-
-def _pair(value: Any, place: str) -> list[Any]:
-    if not isinstance(value, list) or len(value) != 2:
-        raise InputError(f"{place} must be [smallest, largest], got {value!r}")
-    return value
-
-
-def _truth(value: Any, place: str) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(f"{place} must be true or false, got {value!r}")
-    return value
 
 
 # -- writing it ---------------------------------------------------------------------------------

@@ -21,7 +21,10 @@ can be wrong: coverage is never lost, and nothing that can be seen is added.
 from __future__ import annotations
 
 import bisect
+import contextlib
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -186,7 +189,7 @@ def confidence_set(
     level = level_of(confidence)
     numbers = len(answer) if isinstance(answer, tuple) else 1
     each = 1 - (1 - level) / numbers if simultaneous else level
-    place = 0 if mechanism.noise is not None else _output_index(mechanism, answer)
+    place = _output_index(mechanism, answer)
     if prior is not None:
         bounds, members, exact = _credible(mechanism, answer, place, each, prior)
     else:
@@ -324,8 +327,9 @@ def promised_error(
             rows_of += [(int(label * unit), row) for label, row in ends]
         for mark, row in rows_of:
             order = np.argsort(abs(there - mark), kind="stable")
-            reached = _enough(np.cumsum(row[order]), level, total, slack)
-            worst = max(worst, int(abs(there - mark)[order[int(np.argmax(reached))]]))
+            # All outputs together have probability 1, whatever the sum of floats says.
+            reached = _enough(np.cumsum(row[order])[:-1], level, total, slack).astype(bool)
+            worst = max(worst, int(abs(there - mark)[order[np.count_nonzero(~reached)]]))
         found.append(whole(Fraction(worst, unit)))
     return tuple(found)
 
@@ -356,15 +360,11 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
     (Fraction(19, 20), Fraction(9, 10))
     """
     text = str(confidence).strip()
-    try:
+    with contextlib.suppress(InputError):
         level = to_exact(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except InputError:
-        level = Fraction(0)
-    if not 0 < level < 1:
-        raise InputError(
-            f"a confidence is above 0 and below 1, such as 0.95 or 95%, got {text[:40]!r}"
-        )
-    return level
+        if 0 < level < 1:
+            return level
+    raise InputError(f"a confidence is above 0 and below 1, such as 0.95 or 95%, got {text[:40]!r}")
 
 
 # -- inverting the rows -----------------------------------------------------------------------
@@ -476,24 +476,21 @@ def _ends(mechanism: Mechanism) -> tuple[Fraction, Fraction]:
 
 def _window_bounds(mechanism: Mechanism, y: int, level: Fraction) -> tuple[Number, Number]:
     """Invert a rule on a line: row x accepts y when what is nearer to x has less than the level."""
-    rule, start_step = mechanism.weights, mechanism.graph.line or (Fraction(0), Fraction(1))
+    rule, count = mechanism.weights, mechanism.shape[0]
     levels, factors = _rule_floats(mechanism)
-    widest, count = _widest(mechanism, level, levels, factors), mechanism.shape[0]
+    widest = _widest(mechanism, level, levels, factors)
     near = levels[np.minimum(-(-np.arange(widest + 1) // rule.steps[0]), len(levels) - 1)]
-    ends = []
-    for side in (-1, 1):
-        last = y
-        for x in (
-            range(max(0, y - widest), y) if side < 0 else range(min(count - 1, y + widest), y, -1)
-        ):
-            far = abs(x - y)
-            right, left = factors[x : x + far], factors[max(0, x - far + 1) : x][::-1]
-            before = right @ near[: len(right)] + left @ near[1 : len(left) + 1]
-            if not _enough(before, level, 1.0, _ROUND_OFF):
-                last = x
-                break
-        ends.append(whole(start_step[0] + last * start_step[1]))
-    return min(ends), max(ends)
+
+    def accepts(x: int) -> bool:
+        far = abs(x - y)
+        right, left = factors[x : x + far], factors[max(0, x - far + 1) : x][::-1]
+        before = right @ near[: len(right)] + left @ near[1 : len(left) + 1]
+        return not _enough(before, level, 1.0, _ROUND_OFF)
+
+    low = next(filter(accepts, range(max(0, y - widest), y)), y)
+    high = next(filter(accepts, range(min(count - 1, y + widest), y, -1)), y)
+    start, step = mechanism.graph.line or (Fraction(0), Fraction(1))
+    return whole(start + low * step), whole(start + high * step)
 
 
 def _widest(
@@ -619,18 +616,14 @@ def _credible(
     wanted = level * total
     if not _are_numbers(mechanism):
         order = sorted(range(len(joint)), key=lambda i: (-joint[i], i))
-        chosen: list[int] = []
-        mass = 0
-        while mass < wanted:
-            chosen.append(order[len(chosen)])
-            mass += joint[chosen[-1]]
+        held = list(itertools.accumulate(joint[i] for i in order))
+        chosen = order[: bisect.bisect_left(held, wanted) + 1]
         return (), tuple(labels[i] for i in sorted(chosen)), Fraction(right, total)
     bounds = []
     for number in range(len(_parts(labels[0]))):
-        masses: dict[Fraction, int] = {}
+        masses: Counter[Fraction] = Counter()
         for label, mass in zip(labels, joint, strict=True):
-            value = _parts(label)[number]
-            masses[value] = masses.get(value, 0) + mass
+            masses[_parts(label)[number]] += mass
         low, high = _shortest_run(sorted(masses.items()), wanted)
         bounds.append((whole(low), whole(high)))
     return tuple(bounds), (), Fraction(right, total)
@@ -655,11 +648,20 @@ def _shortest_run(masses: list[tuple[Fraction, int]], wanted: Fraction) -> tuple
 
 
 def _output_index(mechanism: Mechanism, answer: Hashable) -> int:
-    if mechanism.header["outputs"] is None and mechanism.window is None:
+    """Return the number of an output; noise on a lattice has none, its outputs are only checked."""
+    lattice = mechanism.question.graph.unbounded
+    if mechanism.noise is not None and lattice is not None:
+        with contextlib.suppress(ValueError, TypeError):
+            steps = [x / Fraction(lattice.step) for x in _parts(answer)]
+            is_whole = all(x.denominator == 1 and 0 <= x <= lattice.people for x in steps)
+            if is_whole and len(steps) == lattice.parts - lattice.hidden:
+                return 0
+    elif mechanism.header["outputs"] is None and mechanism.window is None:
         return mechanism.input_index(answer)
-    for o in range(mechanism.shape[1]):
-        if mechanism.output_label(o) == answer:
-            return o
+    else:
+        for o in range(mechanism.shape[1]):
+            if mechanism.output_label(o) == answer:
+                return o
     raise InputError(
         f"{answer} is not an output of this mechanism: give an answer that it released"
     )

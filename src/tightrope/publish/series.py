@@ -20,6 +20,7 @@ References
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def read_steps(
     found: list[tuple[AnyMechanism | Level, int]] = []
     for text in texts:
         number, _, kind = text.partition("x")
-        if not number.isdigit():
+        if not re.fullmatch("[0-9]{1,9}", number):
             number, kind = "", text
         if kind.endswith(".tightrope"):
             found.append((checked_mechanism(kind), int(number or 1)))

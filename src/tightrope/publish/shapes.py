@@ -329,8 +329,7 @@ class Shape:
     @property
     def is_divided(self) -> bool:
         """Whether a mean needs a count: who has a value is not known without the data."""
-        column = self._named()
-        return self.kind is Kind.MEAN and not (self.is_fixed and column.complete)
+        return self.kind is Kind.MEAN and not (self.is_fixed and self._named().complete)
 
     @property
     def centre(self) -> int:
@@ -555,7 +554,7 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     if shape.kind is Kind.COUNTS:
         people = shape.table.needed_population() * shape.rows_per_person
         return [[tuple(min(int(number), people) for number in rows[0])]]
-    if shape.kind is Kind.QUANTILE:
+    if shape.draws[0].by_score:
         return _counts_by_value(shape, rows)
     deep = len(shape.axes)
     found = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
@@ -563,9 +562,6 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
     numbers = [tuple(map(int, found.get(place, (0, 0, 0)))) for place in places]
     sizes = [size for size, *_ in numbers]
     if shape.kind is Kind.MOST:
-        if shape.draws[0].by_score:
-            many = len(shape.groups)
-            return [[tuple(sizes[k : k + many]) for k in range(0, len(sizes), many)]]
         return [[sizes.index(max(sizes))]]
     if shape.kind is Kind.COUNT and shape.axes:
         return [[_groups_answer(shape, sizes)]]
@@ -593,8 +589,8 @@ def answers_of(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashabl
 
 def _counts_by_value(shape: Shape, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
     """Return for each draw and group how many rows have each value within the bounds."""
-    low, high = shape.bounds
-    places = itertools.product(*(range(len(axis.classes)) for axis in shape.axes))
+    low, high = (0, len(shape.groups) - 1) if shape.kind is Kind.MOST else shape.bounds
+    places = itertools.product(*(range(len(axis.classes)) for axis in shape.grouped_by))
     counts = {place: [0] * (high - low + 1) for place in places}
     for *place, value, number in rows:
         mine = counts.get(tuple(map(int, place)))

@@ -434,16 +434,10 @@ class _InDuckDB(Source):
 
     cells: ClassVar = Source.cells | {
         f"integer from {kind}": "{raw}"
-        for kind in [
-            "TINYINT",
-            "SMALLINT",
-            "INTEGER",
-            "BIGINT",
-            "UTINYINT",
-            "USMALLINT",
-            "UINTEGER",
-        ]
-    }
+        for kind in (
+            "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
+        )
+    }  # fmt: skip
 
     def connect(self) -> None:
         import duckdb
@@ -678,14 +672,7 @@ def _cast(values: Any, wanted: str) -> Any:
 def _is_castable(kind: Any, wanted: str) -> bool:
     import pyarrow as pa
 
-    fitting = {
-        "integer": "integer",
-        "number": "integer floating decimal",
-        "text": "integer string large_string binary large_binary",
-        "boolean": "boolean",
-        "date": "date",
-    }
-    return any(getattr(pa.types, f"is_{word}")(kind) for word in fitting[wanted].split())
+    return any(getattr(pa.types, f"is_{word}")(kind) for word in _TYPED[wanted][2].split())
 
 
 #: The types of DuckDB whose values Arrow reads as the same, by its names.
@@ -740,13 +727,14 @@ def _day(value: Any) -> datetime.date:
     return datetime.date.fromisoformat(str(value)[:10])
 
 
-#: For each declared type what Arrow calls it, and how a value becomes one.
-_TYPED: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "integer": ("int64", _whole),
-    "number": ("double", _number),
-    "text": ("large_binary", _bytes),
-    "boolean": ("bool", _truth),
-    "date": ("date32", _day),
+#: For each declared type what Arrow calls it, how a value becomes one, and from which of Arrow's
+#: types a column is cast as a whole.
+_TYPED: dict[str, tuple[str, Callable[[Any], Any], str]] = {
+    "integer": ("int64", _whole, "integer"),
+    "number": ("double", _number, "integer floating decimal"),
+    "text": ("large_binary", _bytes, "integer string large_string binary large_binary"),
+    "boolean": ("bool", _truth, "boolean"),
+    "date": ("date32", _day, "date"),
 }
 
 

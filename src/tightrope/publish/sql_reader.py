@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import itertools
 import math
 import operator
 import re
@@ -23,7 +24,7 @@ import sqlglot
 from sqlglot import Dialect, ErrorLevel, errors, exp
 
 from tightrope.errors import InputError
-from tightrope.publish.facts import Column, Facts, Table, Value, did_you_mean
+from tightrope.publish.facts import Column, Facts, Table, Value, check_text, did_you_mean
 from tightrope.publish.shapes import Axis, Kind, Shape, needs_values
 
 #: The shapes, for messages.
@@ -100,6 +101,7 @@ def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
         sql, dialect = str(ibis.to_sql(sql, dialect="duckdb")), "duckdb"
     if len(sql) > longest:
         raise InputError(f"SQL has at most {longest} characters, got {len(sql)}")
+    check_text(sql, "SQL")
     with _readable(sql):
         found = sqlglot.parse(sql, read=dialect)
     parsed = [node for node in found if not isinstance(node, exp.Semicolon | None)]
@@ -120,15 +122,12 @@ def statements(sql: str, dialect: str = "duckdb") -> list[tuple[str, str]]:
     """
     with _readable(sql):
         pieces = Dialect.get_or_raise(dialect).tokenize(sql)
-    found, after, first = list[tuple[str, str]](), 0, -1
-    for piece in [*pieces, None]:
-        place = len(sql) if piece is None else piece.start
-        if piece is not None and piece.token_type.name != "SEMICOLON":
-            first = place if first < 0 else first
-            continue
-        if first >= 0:
-            found.append((sql[after:first], sql[first:place].strip()))
-        after, first = place + 1, -1
+    ends = [piece.start for piece in pieces if piece.token_type.name == "SEMICOLON"]
+    found = []
+    for before, end in itertools.pairwise([-1, *ends, len(sql)]):
+        first = next((piece.start for piece in pieces if before < piece.start < end), None)
+        if first is not None:
+            found.append((sql[before + 1 : first], sql[first:end].strip()))
     return found
 
 
@@ -250,15 +249,12 @@ class _Reader:
         if group is None:
             return (), targets
         aliases = {node.alias.lower(): node for node in targets if isinstance(node, exp.Alias)}
-        keys = []
+        named: list[Any] = []
         for key in group.expressions:
             node = _numbered(key, targets)
             if isinstance(node, exp.Column) and reader.table.find(node.name) is None:
                 node = aliases.get(node.name.lower(), node)
-            keys.append(node)
-        named = [
-            next((t for t in targets if _unaliased(t) == _unaliased(key)), None) for key in keys
-        ]
+            named.append(next((t for t in targets if _unaliased(t) == _unaliased(node)), None))
         if None in named or len({id(node) for node in named}) < len(named):
             raise InputError("GROUP BY takes columns or bins, which SELECT names too, each once")
         rest = [node for node in targets if not any(node is one for one in named)]
@@ -314,7 +310,7 @@ class _Reader:
         asked = [one for one in found if one is not None]
         for one, node in zip(asked, targets, strict=True):
             one["titles"] = (_title(node),)
-        are_counts = all(one["kind"] is Kind.COUNT and not one["people"] for one in asked)
+        are_counts = all(one["kind"] is Kind.COUNT and not one.get("people") for one in asked)
         if len(asked) > 1 and are_counts and not grouped:
             conditions = tuple(one.get("condition") for one in asked)
             titles = tuple(one["titles"][0] for one in asked)
@@ -323,36 +319,75 @@ class _Reader:
 
 
 def _aggregate(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
-    """Return what one target computes, or nothing if that is not known."""
-    node = _without_default(node)
-    if isinstance(node, exp.Filter):
-        found = _aggregate(node.this, reader)
-        if found is None:
-            return None
-        condition = all_of([found.get("condition"), reader.read(node.expression.this)])
-        return {**found, "condition": condition}
-    if isinstance(node, exp.Mod):
-        if not _is_count_all(node.this):
-            return None
-        if not 2 <= _whole(node.expression) <= 10**9:
-            raise InputError(
-                f"a modulus is a whole number of at least 2, got {_shown(node.expression)}"
+    """Return what one target computes, or nothing if that is not known.
+
+    >>> import sqlglot
+    >>> people = Table("people", columns={"age": Column("age", "integer")})
+    >>> reader = ConditionReader(people, {"people"})
+    >>> found = _aggregate(sqlglot.parse_one("sum(case when age > 3 then 1 else 0 end)"), reader)
+    >>> found["condition"].sql()
+    '"age" > 3'
+    """
+    test: Any = None
+    match _without_default(node):
+        case exp.Filter(this=inner, expression=exp.Where(this=condition)):
+            found = _aggregate(inner, reader)
+            if found is None:
+                return None
+            test = all_of([found.get("condition"), reader.read(condition)])
+            return {**found, "condition": test}
+        case exp.Mod(this=inner, expression=modulus) if _is_count_all(inner):
+            if not 2 <= _whole(modulus) <= 10**9:
+                raise InputError(
+                    f"a modulus is a whole number of at least 2, got {_shown(modulus)}"
+                )
+            return {"kind": Kind.MODULO, "modulus": _whole(modulus)}
+        case exp.Count(this=exp.Distinct(expressions=[person])):
+            column, table = reader.column(person), reader.table
+            if column.name != table.person:
+                raise InputError(
+                    "COUNT(DISTINCT …) counts people: it takes the column that "
+                    f"tables.{table.name}.person names; if that is {column.name!r}, add "
+                    f'person = "{column.name}" there'
+                )
+            return {"kind": Kind.COUNT, "people": True}
+        case (exp.Sum() | exp.Avg()) as added if isinstance(_bare(added.this), exp.Column):
+            kind = Kind.SUM if isinstance(added, exp.Sum) else Kind.MEAN
+            return {"kind": kind, "column": reader.column(added.this)}
+        case (
+            exp.Mode(this=exp.Expression() as value)
+            | exp.WithinGroup(
+                this=exp.Mode(), expression=exp.Order(expressions=[exp.Ordered(this=value)])
             )
-        return {"kind": Kind.MODULO, "modulus": _whole(node.expression)}
-    count = count_of(node, reader)
-    if count is not None:
-        return count
-    if isinstance(node, exp.Sum | exp.Avg) and isinstance(_bare(node.this), exp.Column):
-        kind = Kind.SUM if isinstance(node, exp.Sum) else Kind.MEAN
-        return {"kind": kind, "column": reader.column(node.this)}
-    if isinstance(node, exp.WithinGroup) and isinstance(node.this, exp.Mode):
-        node = exp.Mode(this=node.expression.expressions[0].this)
-    if isinstance(node, exp.Mode) and node.this is not None:
-        axis = read_axis(node.this, reader)
-        if axis.column is not None:
-            raise InputError(needs_values(axis.column, reader.table))
-        return {"kind": Kind.MOST, "axes": (axis,)}
-    return _quantile(node, reader)
+        ):
+            axis = read_axis(value, reader)
+            if axis.column is not None:
+                raise InputError(needs_values(axis.column, reader.table))
+            return {"kind": Kind.MOST, "axes": (axis,)}
+        case exp.CountIf(this=condition):
+            test = reader.read(condition)
+        case exp.Sum(this=exp.Cast(this=condition, to=whole)) if whole.is_type("int", "bigint"):
+            test = reader.read(condition)
+        case exp.Count(this=exp.Column() as named, expressions=[]):
+            test = present(reader.column(named).name)
+        case exp.Count(this=exp.Case() as marks, expressions=[]) if _marks(marks, None):
+            test = reader.read(marks.args["ifs"][0].this)
+        case exp.Sum(this=exp.Case() as marks) if _marks(marks, "0"):
+            test = reader.read(marks.args["ifs"][0].this)
+        case other if not _is_count_all(other):
+            return _quantile(other, reader)
+    return {"kind": Kind.COUNT, "condition": test}
+
+
+def _marks(node: Any, otherwise: str | None) -> bool:
+    """Whether CASE marks rows that a condition holds for: THEN 1, and 0 or nothing otherwise."""
+    default, ifs = node.args.get("default"), node.args.get("ifs") or []
+    if node.this is not None or len(ifs) != 1:
+        return False
+    one = ifs[0].args.get("true")
+    if otherwise is None:
+        return default is None and isinstance(one, exp.Literal)
+    return _is_literal(default, otherwise) and _is_literal(one, "1")
 
 
 def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> dict[str, Any] | None:
@@ -378,9 +413,7 @@ def _quantile(node: Any, reader: ConditionReader, extreme: str = "1/100") -> dic
 
 
 def _rank(node: Any) -> Fraction:
-    told = Fraction(0)
-    if isinstance(node, exp.Literal) and not node.is_string and _is_number(node.this):
-        told = Fraction(node.this).limit_denominator(10_000)
+    told = Fraction(node.this).limit_denominator(10_000) if _is_number(node) else Fraction(0)
     if not 0 < told < 1:
         raise InputError(f"the rank of a quantile is above 0 and below 1, got {_shown(node)}")
     return told
@@ -452,7 +485,7 @@ def column_axis(title: str, column: Column, table: Table) -> Axis:
     if values is None:
         return _tabulated(title, column, table, lambda value: value)
     rest = 0 if column.complete else None
-    same = [exp.EQ(this=quoted(column.name), expression=constant(value)) for value in values]
+    same = [quoted(column.name).eq(value) for value in values]
     return Axis(
         title, values, tuple(same), rest if column.other is None else values.index(column.other)
     )
@@ -515,9 +548,9 @@ def _tabulated(
         if column.bounds == (first, last):
             return present(column.name)
         if column.bounds is not None and first == low:
-            return exp.LTE(this=cell.copy(), expression=constant(last))
+            return cell <= last
         if column.bounds is not None and last == high:
-            return exp.GTE(this=cell.copy(), expression=constant(first))
+            return cell >= first
         return one_of(column.name, range(first, last + 1))
 
     conditions: list[Any] = [exp.or_(*(within(*run) for run in mine)) for mine in runs.values()]
@@ -552,7 +585,7 @@ def evaluated(node: Any, value: int) -> Any:
         part = _bare(part)
         if isinstance(part, exp.Column):
             return Fraction(value)
-        if isinstance(part, exp.Literal) and not part.is_string and _is_number(part.this):
+        if _is_number(part):
             return Fraction(part.this)
         words = ("this", "expression", "min_value", "max_value", "num_buckets")
         with contextlib.suppress(ArithmeticError):
@@ -560,7 +593,9 @@ def evaluated(node: Any, value: int) -> Any:
                 numbers = [of(part.args[word]) for word in words if part.args.get(word)]
                 # Databases that divide whole numbers without a rest cut towards zero.
                 cuts = part.args.get("typed") and all(x.denominator == 1 for x in numbers)
-                return Fraction((whole_part if cuts else rules[type(part)])(*numbers))
+                found = Fraction((whole_part if cuts else rules[type(part)])(*numbers))
+                if abs(found) < 10**30:  # a name that can be written, and a float
+                    return found
             is_whole = isinstance(part, exp.Cast | exp.TryCast) and part.to.is_type("int", "bigint")
             if is_whole and of(part.this).denominator == 1:
                 return of(part.this)
@@ -569,8 +604,8 @@ def evaluated(node: Any, value: int) -> Any:
             f"whole numbers, and are defined for each of its values; got {_shown(part)}"
         )
 
-    found = of(node)
-    return int(found) if found.denominator == 1 else str(float(found))
+    name = of(node)
+    return int(name) if name.denominator == 1 else str(float(name))
 
 
 def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
@@ -579,10 +614,8 @@ def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
     >>> one_of("age", range(18, 40)).sql(), one_of("age", (1, 2)).sql()
     ('"age" BETWEEN 18 AND 39', '"age" IN (1, 2)')
     """
-    if isinstance(values, range):
-        ends = {"low": constant(values[0]), "high": constant(values[-1])}
-        return exp.Between(this=quoted(column), **ends)
-    return exp.In(this=quoted(column), expressions=[constant(value) for value in values])
+    cell = quoted(column)
+    return cell.between(values[0], values[-1]) if isinstance(values, range) else cell.isin(*values)
 
 
 def _without_winner_layers(select: Any) -> Any:
@@ -635,63 +668,6 @@ def _shown(node: Any, most: int = 80) -> str:
     return " ".join(text.split())[:most] or str(node.key)
 
 
-# -- counts and other aggregates --------------------------------------------------------------
-
-
-def count_of(node: Any, reader: ConditionReader) -> dict[str, Any] | None:
-    """Return the condition of a count and whether people are counted; ``None``: no count.
-
-    >>> import sqlglot
-    >>> people = Table("people", columns={"age": Column("age", "integer")})
-    >>> reader = ConditionReader(people, {"people"})
-    >>> found = count_of(sqlglot.parse_one("sum(case when age > 3 then 1 else 0 end)"), reader)
-    >>> found["condition"].sql()
-    '"age" > 3'
-    """
-    node = _without_default(node)
-    if _is_count_all(node):
-        return _count(None)
-    if isinstance(node, exp.CountIf):
-        return _count(reader.read(node.this))
-    if isinstance(node, exp.Count):
-        inner = node.this
-        if node.expressions:
-            return None
-        if isinstance(inner, exp.Distinct) and len(inner.expressions) == 1:
-            column = reader.column(inner.expressions[0])
-            if column.name != reader.table.person:
-                raise InputError(
-                    "COUNT(DISTINCT …) counts people: it takes the column that "
-                    f"tables.{reader.table.name}.person names; if that is {column.name!r}, add "
-                    f'person = "{column.name}" there'
-                )
-            return _count(None, people=True)
-        if isinstance(inner, exp.Column):
-            return _count(present(reader.column(inner).name))
-        if isinstance(inner, exp.Case) and inner.args.get("default") is None:
-            return _case(inner, reader, None)
-    if isinstance(node, exp.Sum):
-        inner = node.this
-        if isinstance(inner, exp.Case) and _is_literal(inner.args.get("default"), "0"):
-            return _case(inner, reader, "1")
-        if isinstance(inner, exp.Cast | exp.TryCast) and inner.to.is_type("int", "bigint"):
-            return _count(reader.read(inner.this))
-    return None
-
-
-def _count(condition: Any, *, people: bool = False) -> dict[str, Any]:
-    return {"kind": Kind.COUNT, "people": people, "condition": condition}
-
-
-def _case(node: Any, reader: ConditionReader, one: str | None) -> dict[str, Any] | None:
-    ifs = node.args.get("ifs") or []
-    if node.this is not None or len(ifs) != 1:
-        return None
-    result = ifs[0].args.get("true")
-    fits = isinstance(result, exp.Literal) if one is None else _is_literal(result, one)
-    return _count(reader.read(ifs[0].this)) if fits else None
-
-
 def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
     """Build a declared question's one value anew: an aggregate of one column, and the column.
 
@@ -701,18 +677,18 @@ def value_of(node: Any, reader: ConditionReader) -> tuple[Any, Column | None]:
     >>> value_of(sqlglot.parse_one("max(AGE)"), reader)[0].sql()
     'MAX("age")'
     """
-    node = _without_default(node)
-    if _is_count_all(node):
-        return exp.Count(this=exp.Star()), None
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
-        column = reader.column(node.this.expressions[0])
-        return exp.Count(this=exp.Distinct(expressions=[quoted(column.name)])), None
-    if isinstance(node, exp.Min | exp.Max | exp.Sum | exp.Avg) and not node.expressions:
-        column = reader.column(node.this)
-        # The order of texts differs between databases.
-        kinds = reader.ordered if isinstance(node, exp.Min | exp.Max) else ("integer", "number")
-        if column.type in kinds:
-            return type(node)(this=quoted(column.name)), column
+    match _without_default(node):
+        case count if _is_count_all(count):
+            return exp.Count(this=exp.Star()), None
+        case exp.Count(this=exp.Distinct(expressions=[inner])):
+            named = quoted(reader.column(inner).name)
+            return exp.Count(this=exp.Distinct(expressions=[named])), None
+        case (exp.Min() | exp.Max() | exp.Sum() | exp.Avg()) as value if not value.expressions:
+            column = reader.column(value.this)
+            # The order of texts differs between databases.
+            is_end = isinstance(value, exp.Min | exp.Max)
+            if column.type in (reader.ordered if is_end else ("integer", "number")):
+                return type(value)(this=quoted(column.name)), column
     raise InputError(
         "a question with an answer graph of its own computes COUNT, or MIN, MAX, SUM or AVG of "
         f"one column of numbers (MIN, MAX also of dates), or has a known shape ({KNOWN})"
@@ -733,11 +709,10 @@ def _without_default(node: Any) -> Any:
 
 
 def _is_count_all(node: Any) -> bool:
-    node = _unaliased(node)
-    if not isinstance(node, exp.Count) or node.expressions:
-        return False
-    inner = node.this
-    return isinstance(inner, exp.Star) or (isinstance(inner, exp.Literal) and not inner.is_string)
+    match _unaliased(node):
+        case exp.Count(this=exp.Star() | exp.Literal(is_string=False), expressions=[]):
+            return True
+    return False
 
 
 def _is_literal(node: Any, text: str) -> bool:
@@ -801,7 +776,7 @@ class ConditionReader:
         if isinstance(node, exp.Column):
             column = self.column(node)
             if column.type == "boolean":
-                return exp.EQ(this=quoted(column.name), expression=exp.true())
+                return quoted(column.name).eq(True)
             raise InputError(
                 f"column {column.name!r} ({column.type}) is no condition by itself: compare it "
                 "with a value"
@@ -851,10 +826,10 @@ class ConditionReader:
         if node.args.get("negate"):
             return exp.Not(this=self._test(exp.Is(this=node.this, expression=what)))
         if isinstance(what, exp.Null):
-            return exp.Is(this=quoted(column.name), expression=exp.null())
+            return quoted(column.name).is_(exp.null())
         if isinstance(what, exp.Boolean) and column.type == "boolean":
             # IS TRUE is total: NULL counts as not true.
-            same = exp.EQ(this=quoted(column.name), expression=exp.Boolean(this=what.this))
+            same = quoted(column.name).eq(bool(what.this))
             return exp.paren(exp.And(this=present(column.name), expression=same))
         raise _refusal(node)
 
@@ -883,33 +858,29 @@ class ConditionReader:
         self.used[column.name] = column
         return column
 
-    def _constant(self, node: Any, column: Column, ordered: bool) -> exp.Expression:
+    def _constant(self, node: Any, column: Column, ordered: bool) -> exp.Expr:
         if ordered and column.type not in self.ordered:
             raise InputError(
                 f"column {column.name!r} ({column.type}) can be compared for equality only"
             )
-        node = _bare(node)
-        sign = 1
-        if isinstance(node, exp.Neg):
+        node, sign = _bare(node), 1
+        if isinstance(node, exp.Neg) and column.type in ("integer", "number"):
             node, sign = node.this, -1
-        if column.type in ("integer", "number") and isinstance(node, exp.Literal):
-            if not node.is_string and _is_number(node.this):
-                if column.type == "integer" and node.this.isdigit() and len(node.this) <= 18:
-                    self._check_known(column, sign * int(node.this), ordered)
-                    return constant(sign * int(node.this))
+        match column.type:
+            case "integer" if _is_number(node) and node.this.isdigit() and len(node.this) <= 18:
+                self._check_known(column, sign * int(node.this), ordered)
+                return exp.convert(sign * int(node.this))
+            case "integer" | "number" if _is_number(node):
                 # As a decimal of many digits it would have the column cast to its kind, which
                 # fails on a row whose number is too large for it. Doubles take every number.
-                literal: Any = exp.Literal.number(repr(float(node.this)))
-                return exp.cast(literal if sign > 0 else exp.Neg(this=literal), "DOUBLE")
-        elif sign > 0 and column.type == "boolean" and isinstance(node, exp.Boolean):
-            return exp.Boolean(this=bool(node.this))
-        elif sign > 0 and column.type == "text" and _is_text(node):
-            self._check_known(column, node.this, ordered)
-            return exp.Literal.string(node.this)
-        elif sign > 0 and column.type == "date":
-            day = _date(node)
-            if day is not None:
-                return exp.cast(exp.Literal.string(day.isoformat()), "DATE")
+                return exp.cast(exp.convert(sign * float(node.this)), "DOUBLE")
+            case "boolean" if isinstance(node, exp.Boolean):
+                return exp.convert(bool(node.this))
+            case "text" if _is_text(node):
+                self._check_known(column, node.this, ordered)
+                return exp.convert(node.this)
+            case "date" if (day := _date(node)) is not None:
+                return exp.cast(exp.convert(day.isoformat()), "DATE")
         raise InputError(
             f"column {column.name!r} holds values of type {column.type}; it cannot be compared "
             f"with {_shown(node)}"
@@ -937,21 +908,7 @@ def quoted(name: str) -> exp.Expression:
 
 def present(name: str) -> exp.Expression:
     """Return the condition that a column has a value."""
-    return exp.Not(this=exp.Is(this=quoted(name), expression=exp.null()))
-
-
-def constant(value: Value) -> exp.Expression:
-    """Return a declared value as SQL.
-
-    >>> constant("O'Hara").sql(), constant(3).sql(), constant(True).sql()
-    ("'O''Hara'", '3', 'TRUE')
-    """
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if isinstance(value, int):
-        literal = exp.Literal.number(abs(value))
-        return literal if value >= 0 else exp.Neg(this=literal)
-    return exp.Literal.string(value)
+    return quoted(name).is_(exp.null()).not_()
 
 
 def _bare(node: Any) -> Any:
@@ -965,8 +922,9 @@ def _comparable(first: Column, second: Column) -> bool:
     return first.type == second.type or (first.type in numbers and second.type in numbers)
 
 
-def _is_number(text: str) -> bool:
-    return len(text) <= 40 and re.fullmatch(r"\d+\.?\d*|\.\d+", text, re.ASCII) is not None
+def _is_number(node: Any) -> bool:
+    is_short = isinstance(node, exp.Literal) and not node.is_string and len(node.this) <= 40
+    return is_short and re.fullmatch(r"\d+\.?\d*|\.\d+", node.this, re.ASCII) is not None
 
 
 def _is_text(node: Any) -> bool:

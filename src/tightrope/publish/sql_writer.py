@@ -21,7 +21,7 @@ from sqlglot import exp
 from tightrope.publish.facts import Column
 from tightrope.publish.shapes import Axis, Kind, Shape
 from tightrope.publish.sources import Source
-from tightrope.publish.sql_reader import constant, one_of, present, quoted
+from tightrope.publish.sql_reader import one_of, present, quoted
 
 _ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
 
@@ -99,8 +99,7 @@ def _select(shape: Shape, relation: str, key: str = _PERSON) -> Any:
     if places:
         select = select.group_by(*(place.copy() for place in places))
     if shape.table.person is not None:
-        number = exp.LTE(this=quoted(_NUMBER), expression=exp.Literal.number(shape.rows_per_person))
-        return select.where(number)
+        return select.where(quoted(_NUMBER) <= shape.rows_per_person)
     return select if where is None else select.where(where)
 
 
@@ -111,8 +110,8 @@ def _place(axis: Axis) -> exp.Expression:
     """
     place = exp.case()
     for number, condition in enumerate(axis.conditions):
-        place = place.when(condition.copy(), constant(number), copy=False)
-    return place.else_(constant(-1 if axis.rest is None else axis.rest), copy=False)
+        place = place.when(condition.copy(), exp.convert(number), copy=False)
+    return place.else_(exp.convert(-1 if axis.rest is None else axis.rest), copy=False)
 
 
 def _targets(shape: Shape) -> list[Any]:
@@ -123,8 +122,7 @@ def _targets(shape: Shape) -> list[Any]:
     is_count = shape.kind is Kind.COUNT and shape.axes
     if is_count or shape.kind in (Kind.MOST, Kind.QUANTILE, Kind.FOUND):
         return [exp.Count(this=exp.Star())]
-    first = exp.EQ(this=quoted(_NUMBER), expression=constant(1))
-    people = exp.Count(this=exp.Star()) if shape.table.person is None else _number_of(first)
+    people = _number_of(None if shape.table.person is None else quoted(_NUMBER).eq(1))
     if shape.column is not None and shape.kind in (Kind.SUM, Kind.MEAN):
         return [_total(shape), _number_of(present(shape.column.name)), people]
     return [exp.Count(this=exp.Star()), people]
@@ -147,29 +145,28 @@ def _total(shape: Shape) -> exp.Expression:
     # Where exactly the declared people add to a sum, each must add a value within the bounds.
     missing = shape.missing if shape.is_fixed and not shape.is_divided else 0
     assert shape.column is not None
-    clamped = _clamped(shape.column, shape.bounds, constant(missing))
-    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[constant(0)])
+    clamped = _clamped(shape.column, shape.bounds, exp.convert(missing))
+    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[exp.convert(0)])
 
 
-def _clamped(column: Column, bounds: tuple[int, int], missing: exp.Expression) -> exp.Expression:
+def _clamped(column: Column, bounds: tuple[int, int], missing: exp.Expr) -> exp.Expression:
     """Return a column's value in steps, moved to the nearest bound, or what a missing one adds."""
     (low, high), cell = bounds, quoted(column.name)
-    first, last, value = constant(low), constant(high), cell
+    first, last, value = exp.convert(low), exp.convert(high), cell
     if column.type == "number":
 
         def double(number: Fraction) -> exp.Expression:
-            text = exp.Literal.number(repr(abs(float(number))))
-            return exp.cast(exp.Neg(this=text) if number < 0 else text, "DOUBLE")
+            return exp.cast(exp.convert(float(number)), "DOUBLE")
 
         # Between the bounds neither the product nor the cast can fail.
         first, last = double(low * column.step), double(high * column.step)
-        steps = exp.Mul(this=cell.copy(), expression=double(1 / column.step))
+        steps = cell * double(1 / column.step)
         value = exp.cast(exp.Round(this=steps), "BIGINT")
     return (
         exp.case()
-        .when(exp.Is(this=cell.copy(), expression=exp.null()), missing)
-        .when(exp.LT(this=cell.copy(), expression=first), constant(low))
-        .when(exp.GT(this=cell.copy(), expression=last), constant(high))
+        .when(cell.is_(exp.null()), missing)
+        .when(cell < first, exp.convert(low))
+        .when(cell > last, exp.convert(high))
         .else_(value)
     )
 
@@ -177,8 +174,8 @@ def _clamped(column: Column, bounds: tuple[int, int], missing: exp.Expression) -
 def _number_of(condition: Any) -> exp.Expression:
     if condition is None:
         return exp.Count(this=exp.Star())
-    one = exp.case().when(condition.copy(), constant(1)).else_(constant(0))
-    return exp.Coalesce(this=exp.Sum(this=one), expressions=[constant(0)])
+    one = exp.case().when(condition.copy(), exp.convert(1)).else_(exp.convert(0))
+    return exp.Coalesce(this=exp.Sum(this=one), expressions=[exp.convert(0)])
 
 
 def _all_rows(shape: Shape, key: str) -> Any:
@@ -218,9 +215,7 @@ def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
         partition_by=[quoted(key)],
         # By every column that is read: rows that tie are alike.
         order=exp.Order(
-            expressions=[
-                exp.Ordered(this=quoted(name), nulls_first=False) for name in names or [key]
-            ]
+            expressions=[quoted(name).asc(nulls_first=False) for name in names or [key]]
         ),
     )
     named = exp.alias_(number, _NUMBER, quoted=True)

@@ -353,3 +353,22 @@ def test_an_answer_that_was_paid_for_is_shown_however_wide_its_noise(tmp_path, m
         population=6, data=people, ledger=tmp_path / "ledger.db", neighbours="either",
     )  # fmt: skip
     assert all(0 <= told.low <= told.value <= told.high <= 5 for _, (told,) in answer.rows)
+
+
+def test_a_level_next_to_one_promises_every_answer_not_none():
+    """No sum of floats is for certain so near to 1: the error was said to be 0."""
+    made = certify(GeometricChannel(1024, "0.2"), "count(1023)", "0.2")
+    assert made.kind == "levels"
+    assert promised_error(made, "0.99999999999") >= promised_error(made, "0.999") > (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("count(600)", 601), ("count(600)", "many"), ("count(600)", None), ("sum(9,90)", "1/2"),
+     ("histogram(600,3)", (1, 2)), ("histogram(600,3)", (1, 2, 601)), ("counts(600,2)", 3)],
+)  # fmt: skip
+def test_noise_has_an_interval_for_its_own_outputs_only(text, wrong):
+    asked = tr.query(text)
+    made = certify(UnboundedNoise(asked.graph, 1), asked, 1)
+    with pytest.raises(InputError, match="is not an output of this mechanism"):
+        confidence_set(made, wrong)

@@ -15,7 +15,7 @@ from tightrope.graphs import Cycle
 from tightrope.proofs import prove_selection
 from tightrope.publish import Ledger, OverBudget, release
 from tightrope.publish.accounts import Charge
-from tightrope.publish.series import curve_of, series_entry
+from tightrope.publish.series import curve_of, read_steps, series_entry
 
 TABLE = "table people"
 TENTH = Fraction(1, 10)
@@ -229,3 +229,11 @@ def test_where_all_answers_look_alike_one_answer_stands_for_all():
     assert float(curve_of(made).excess(Fraction(3, 2))) == pytest.approx(
         float(whole.excess(Fraction(3, 2))), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("text", ["²x0.1", f"{'9' * 5000}x0.1", "x0.1", "-1x0.1", ""])
+def test_a_number_of_releases_that_is_none_is_refused_in_a_line(text):
+    with pytest.raises(InputError):
+        read_steps([text], 1, Fraction(1, 10**6))
+    with pytest.raises(InputError):
+        read_steps([text, "5x0.1"], None, Fraction(0))

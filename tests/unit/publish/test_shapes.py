@@ -4,6 +4,7 @@ import pytest
 
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts
+from tightrope.publish.facts import read_column
 from tightrope.publish.sources import PostgreSQL, Spark
 from tightrope.publish.sql_reader import read_shape, read_shapes
 from tightrope.publish.sql_writer import compiled, question_text
@@ -409,3 +410,26 @@ def test_a_refusal_says_nothing_beside_it(end, caplog):
     with pytest.raises(InputError):
         read_shapes(f"select count(*) from people {end}", FACTS)
     assert not caplog.records
+
+
+def test_a_second_column_is_not_dropped():
+    """The pairs were asked for, and the values of the first column were counted."""
+    with pytest.raises(InputError, match="computes COUNT"):
+        read_shape("select count(distinct age, debt) from people", FACTS, declared=True)
+    with pytest.raises(InputError, match="no known shape"):
+        read_shape("select mode() within group (order by sex, region) from people", FACTS)
+
+
+def test_bins_have_names_that_can_be_written():
+    large = " * 1000000000000000000000000000000000000000" * 9
+    for sql in (f"age{large} / 7", f"age{large * 20}"):
+        with pytest.raises(InputError, match="bins are written with"):
+            read_shapes(f"select {sql} as a, count(*) from people group by a", FACTS)
+
+
+def test_a_text_that_cannot_be_written_is_refused():
+    """The bytes of a command line may be no UTF-8; a database would be asked with them."""
+    with pytest.raises(InputError, match="UTF-8 can hold"):
+        read_shapes("select count(*) from people where name = '\udcff'", FACTS)
+    with pytest.raises(InputError, match="UTF-8 can hold"):
+        read_column("region:north,\udcff")
