@@ -124,3 +124,21 @@ def blamed(where: object) -> Iterator[None]:
     except InputError as wrong:
         kind = TooLarge if isinstance(wrong, TooLarge) else InputError
         raise kind(f"{where}: {wrong}") from None
+
+
+@contextmanager
+def refusing(message: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Refuse in these words what raises one of these errors; a refusal inside it stays as it is.
+
+    >>> with refusing("a whole number is needed, got 'x'", ValueError):
+    ...     int("x")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: a whole number is needed, got 'x'
+    """
+    try:
+        yield
+    except kinds as problem:
+        if isinstance(problem, TightropeError):
+            raise
+        raise InputError(message) from None

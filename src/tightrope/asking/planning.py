@@ -27,7 +27,7 @@ from tightrope.asking.shelf import Told, mechanism_for
 from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.certify.make import LARGEST_UNBOUNDED
 from tightrope.epsilon import Epsilon, Level
-from tightrope.errors import InputError
+from tightrope.errors import InputError, blamed
 from tightrope.proofs import prove_selection
 from tightrope.publish.accounts import budget_of, charge_of, shown
 from tightrope.publish.entries import digest
@@ -189,12 +189,12 @@ class Question:
     @property
     def notes(self) -> tuple[str, ...]:
         """How good the noise is, and what the usual noise would have had."""
-        notes = dict.fromkeys(note for part in self.parts for note in _quality(part))
+        notes = [note for part in self.parts for note in _quality(part)]
         if self.parts[0].shape.limit is not None:
-            notes[
+            notes.append(
                 "The intervals hold for all groups at once, so also for those that are shown."
-            ] = None
-        return tuple(notes)
+            )
+        return tuple(dict.fromkeys(notes))
 
     @property
     def certified(self) -> bool:
@@ -397,11 +397,9 @@ def plan(
     place = likely_place(data, known)
     read = []
     for number, one in enumerate(asked, 1):
-        try:
+        which = one.name or f"question {number}"
+        with blamed(which) if len(asked) > 1 else contextlib.nullcontext():
             read.append(read_shapes(one.sql, known, dialect_of(place)))
-        except InputError as wrong:
-            which = f"{one.name or f'question {number}'}: " if len(asked) > 1 else ""
-            raise InputError(f"{which}{wrong}") from None
     shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
     # Of groups that are chosen by their numbers, the intervals of all must hold at once.
     at_once = [simultaneous or mine[0].limit is not None for mine in shapes]
@@ -724,12 +722,7 @@ def _few(errors: Sequence[Any]) -> Sequence[Any]:
 
 
 def _quality(part: Part) -> list[str]:
-    notes = []
-    for draw, made in zip(part.shape.draws, part.mechanisms, strict=True):
-        if isinstance(made, Mechanism) and made.delta:
-            notes.append(_choice_claim(made))
-        else:
-            notes.append(_claim(draw, made))
+    notes = [_claim(*pair) for pair in zip(part.shape.draws, part.mechanisms, strict=True)]
     shape, sums = part.shape, (*part.shape.shows, part.shape.kind)
     if shape.table.person is not None and (shape.axes or not shape.people):
         what = f"{'groups' if shape.people else 'rows'} that count: {shape.rows_per_person}"
@@ -766,6 +759,8 @@ def _claim(draw: Draw, made: AnyMechanism) -> str:
     if isinstance(made, ScoreMechanism):
         what = "" if made.rank is None else "An interval of "
         return f"{what}{draw.query} is drawn by scores, from the counts of all: proved private."
+    if made.delta:
+        return _choice_claim(made)
     noise, gap = f"The noise of {draw.query}", _gap(made)
     if gap is None:
         return f"{noise} is proved private; how near to the best it is, is not."

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, refusing
 from tightrope.files import read_json, read_text, write_text
 from tightrope.publish.entries import Entry, canonical, read_record
 from tightrope.publish.shapes import read_label
@@ -59,10 +59,8 @@ class SigningKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         text = read_text(path).strip()
-        try:
+        with refusing(f"{path}: this is not a signing key of Tightrope", ValueError):
             self._key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(text, validate=True))
-        except ValueError:
-            raise InputError(f"{path}: this is not a signing key of Tightrope") from None
 
     @property
     def public(self) -> str:

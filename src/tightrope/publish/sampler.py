@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import Mechanism, ScoreMechanism, verify
-from tightrope.errors import CheckFailed, InputError, TooLarge, whole_number
+from tightrope.errors import CheckFailed, InputError, TooLarge, refusing, whole_number
 
 
 class Sampler:
@@ -368,10 +368,8 @@ def opendp_measurement(mechanism: Mechanism) -> Any:
     found = verify(mechanism)
     if not found:
         raise CheckFailed(found.reasons[0])
-    try:
+    with refusing("an OpenDP measurement needs OpenDP: pip install opendp", ImportError):
         import opendp.prelude as dp
-    except ImportError:
-        raise InputError("an OpenDP measurement needs OpenDP: pip install opendp") from None
     samplers: dict[int, Sampler] = {}
 
     def function(answer: int) -> int:

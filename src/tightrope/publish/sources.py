@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tightrope.errors import InputError, TightropeError
+from tightrope.errors import InputError, TightropeError, refusing
 from tightrope.publish.accounts import SourceIdentity, folded_name
 from tightrope.publish.facts import Column, Table
 
@@ -371,13 +371,8 @@ _FAMILIES = {
 
 def check_columns(source: Source, columns: Sequence[Column]) -> Mapping[str, str]:
     """Refuse a table whose columns are not those that were declared; return the types there."""
-    try:
-        with quietly():
-            found = source.columns()
-    except TightropeError:
-        raise
-    except Exception:
-        raise source.no_table() from None
+    with refusing(str(source.no_table()), Exception), quietly():
+        found = source.columns()
     for column in columns:
         if column.name not in found:
             raise InputError(
@@ -489,13 +484,12 @@ class TextFile(_InDuckDB):
 
     def _header(self, longest: int = 1_000_000) -> list[str]:
         opener = gzip.open if self.is_packed else open
-        try:
+        unreadable = (OSError, EOFError, UnicodeDecodeError, csv.Error)
+        with refusing(f"{self.data}: the first line cannot be read", *unreadable):
             # As bytes: a reader of text would decode rows ahead of the first line's end.
             with opener(self.path, "rb") as file:
                 line = bytes(file.readline(longest)).decode("utf-8-sig")
             names = next(csv.reader([line], delimiter="\t" if self.tabs else ","), [])
-        except (OSError, EOFError, UnicodeDecodeError, csv.Error):
-            raise InputError(f"{self.data}: the first line cannot be read") from None
         named = names and all(name and name.isprintable() for name in names)
         if not named or len({name.lower() for name in names}) < len(names):
             raise InputError(f"{self.data}: the first line must name the columns, each once")
@@ -860,10 +854,8 @@ class PostgreSQL(Source):
 
         # What libpq says of an address that it cannot read quotes it, passwords and all.
         text = "postgresql:" + address.partition(":")[2]
-        try:
+        with refusing(f"{self.shown} is no address of PostgreSQL", psycopg.Error):
             psycopg.conninfo.conninfo_to_dict(text)
-        except psycopg.Error:
-            raise InputError(f"{self.shown} is no address of PostgreSQL") from None
         try:
             return psycopg.connect(text, autocommit=True)
         except psycopg.Error as failed:
@@ -910,13 +902,13 @@ class PostgreSQL(Source):
         database, number = self._run(
             "SELECT datname, oid FROM pg_catalog.pg_database WHERE datname = current_database()"
         )[0]
-        try:
-            system = str(self._run("SELECT system_identifier FROM pg_control_system()")[0][0])
-        except psycopg.Error:  # not everybody may ask
-            raise InputError(
-                f"{self.shown}: the server's identity is not told to this role, so that its tables "
-                "have no account: GRANT EXECUTE ON FUNCTION pg_control_system() to it"
-            ) from None
+        # Not everybody may ask.
+        with refusing(
+            f"{self.shown}: the server's identity is not told to this role, so that its tables "
+            "have no account: GRANT EXECUTE ON FUNCTION pg_control_system() to it",
+            psycopg.Error,
+        ):
+            system = self._run("SELECT system_identifier FROM pg_control_system()")[0][0]
         return SourceIdentity(
             (
                 f"postgresql:{system}/{database}/{self.relation}",
@@ -928,11 +920,9 @@ class PostgreSQL(Source):
         """Have the server read the SQL: a constant may have signs that its encoding lacks."""
         import psycopg
 
-        try:
+        with refusing(f"{self.shown} cannot run this question, whatever its rows", psycopg.Error):
             self._run(f"PREPARE tightrope AS {sql}".replace("%", "%%"))
             self._run("DEALLOCATE tightrope")
-        except psycopg.Error:
-            raise InputError(f"{self.shown} cannot run this question, whatever its rows") from None
 
     def text(self, value: str) -> str:
         return _string(value)
@@ -988,13 +978,11 @@ class Spark(Source):
         client = self.session.client
         patience = client.get_retry_policies()
         client.set_retry_policies([])
-        try:
+        with refusing(
+            f"{self.shown}: no Spark Connect server answers there (with a token it must speak TLS)",
+            Exception,
+        ):
             _ = self.session.version
-        except Exception:
-            raise InputError(
-                f"{self.shown}: no Spark Connect server answers there (with a token it must "
-                "speak TLS)"
-            ) from None
         client.set_retry_policies(patience)
 
     def columns(self) -> Mapping[str, str]:

@@ -765,12 +765,14 @@ class ConditionReader:
             return self._comparison(node)
         if isinstance(node, exp.Between):
             column = self.column(node.this)
-            low, high = (
-                self._constant(node.args[end], column, ordered=True) for end in ("low", "high")
-            )
-            return exp.Between(this=quoted(column.name), low=low, high=high)
+            low, high = (self._constant(node.args[end], column, True) for end in ("low", "high"))
+            return quoted(column.name).between(low, high)
         if isinstance(node, exp.In):
-            return self._membership(node)
+            if not 1 <= len(node.expressions) <= 10_000:
+                raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
+            column = self.column(node.this)
+            entries = (self._constant(entry, column, False) for entry in node.expressions)
+            return quoted(column.name).isin(*entries)
         if isinstance(node, exp.Is):
             return self._test(node)
         if isinstance(node, exp.Column):
@@ -810,16 +812,6 @@ class ConditionReader:
                 built = [exp.cast(one, "DOUBLE") for one in built]
         kind: type[exp.Expression] = type(node)
         return kind(this=built[0], expression=built[1])
-
-    def _membership(self, node: exp.In) -> exp.Expression:
-        entries = node.args.get("expressions") or []
-        if not 1 <= len(entries) <= 10_000:
-            raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
-        column = self.column(node.this)
-        return exp.In(
-            this=quoted(column.name),
-            expressions=[self._constant(entry, column, ordered=False) for entry in entries],
-        )
 
     def _test(self, node: exp.Is) -> exp.Expression:
         column, what = self.column(node.this), node.expression
@@ -932,7 +924,7 @@ def _is_text(node: Any) -> bool:
 
 
 def _date(node: Any) -> datetime.date | None:
-    try:
+    with contextlib.suppress(ValueError, TypeError, AttributeError, OverflowError):
         if isinstance(node, exp.Cast | exp.TryCast) and node.to.is_type("date"):
             node = node.this
         if isinstance(node, exp.DateFromParts | exp.Date):
@@ -940,8 +932,6 @@ def _date(node: Any) -> datetime.date | None:
             return datetime.date(*(int(part.this) for part in parts))  # type: ignore[union-attr]
         if _is_text(node):
             return datetime.date.fromisoformat(node.this)
-    except (ValueError, TypeError, AttributeError):
-        return None
     return None
 
 

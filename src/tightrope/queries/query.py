@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, refusing
 from tightrope.graphs import AnswerGraph, Databases
 from tightrope.kinds import RELATIONS, listed
 
@@ -36,11 +36,9 @@ class Neighbours(StrEnum):
     @classmethod
     def of(cls, given: str | Neighbours) -> Neighbours:
         """Return the relation with a name."""
-        try:
+        names = listed(map(repr, RELATIONS))
+        with refusing(f"neighbours must be {names}, got {given!r}", ValueError):
             return cls(given)
-        except ValueError:
-            names = listed(map(repr, RELATIONS))
-            raise InputError(f"neighbours must be {names}, got {given!r}") from None
 
     @property
     def allows_change(self) -> bool:

@@ -433,3 +433,9 @@ def test_a_text_that_cannot_be_written_is_refused():
         read_shapes("select count(*) from people where name = '\udcff'", FACTS)
     with pytest.raises(InputError, match="UTF-8 can hold"):
         read_column("region:north,\udcff")
+
+
+def test_a_day_that_is_none_is_refused():
+    for day in ("make_date(99999999999999999999, 1, 1)", "make_date(2020, 13, 1)", "'2020-02-30'"):
+        with pytest.raises(InputError, match="cannot be compared with"):
+            read_shapes(f"select count(*) from people where born > {day}", FACTS)
