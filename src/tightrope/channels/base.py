@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.errors import InputError, TooLarge, whole_number
+from tightrope.errors import InputError, TooLarge, refusing, whole_number
 from tightrope.graphs.base import check_each, check_labels, finite_array, frozen
 from tightrope.texts import to_exact
 
@@ -555,12 +555,10 @@ def _exact(value: Fraction | int | str, i: int, o: int) -> Fraction:
 
 
 def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]:
-    try:
+    with refusing("weights must be a rectangular matrix of integers", ValueError, OverflowError):
         given = np.array(weights)
         if not np.issubdtype(given.dtype, np.integer):
             given = np.array(weights, dtype=object)
-    except (ValueError, OverflowError):
-        raise InputError("weights must be a rectangular matrix of integers") from None
     if given.ndim != 2 or 0 in given.shape:
         raise InputError(f"weights must be a non-empty matrix, got shape {given.shape}")
     if given.dtype == object:

@@ -36,7 +36,7 @@ from tightrope.channels.structured import (
 from tightrope.consumers.consumer import Consumer
 from tightrope.consumers.losses import Loss
 from tightrope.consumers.priors import Prior
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, refusing
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
 from tightrope.phi import Phi
@@ -348,10 +348,8 @@ def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -
     elif isinstance(remap, Channel):
         rule = remap
     else:
-        try:
+        with refusing("a remap must be a list of guesses or a matrix", ValueError):
             given = np.asarray(remap)
-        except ValueError:
-            raise InputError("a remap must be a list of guesses or a matrix") from None
         rule = Channel(given) if given.ndim == 2 else DeterministicChannel(given, loss.guess_count)
     outputs = channel.shape[1]
     if rule.shape != (outputs, loss.guess_count):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import InputError, TooLarge, refusing
 from tightrope.graphs.base import LIMITS, AnswerGraph, check_labels, finite_array, frozen
 
 if TYPE_CHECKING:
@@ -302,11 +302,9 @@ class ExplicitGraph(LabelledGraph):
 
 
 def _edge_ends(edges: ArrayLike | Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-    try:
+    with refusing("edges must be pairs of node indices, such as (0, 1)", TypeError, ValueError):
         listed = edges if isinstance(edges, np.ndarray) else list(edges)  # type: ignore[arg-type]
         ends = np.array(listed, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("edges must be pairs of node indices, such as (0, 1)") from None
     if ends.size == 0:
         return np.zeros((0, 2), np.int64)
     if ends.ndim != 2 or ends.shape[1] != 2:

@@ -16,7 +16,7 @@ from reprlib import repr as shortened
 from typing import Any, NoReturn
 from xml.parsers import expat
 
-from tightrope.errors import InputError, TooLarge, blamed
+from tightrope.errors import InputError, TooLarge, blamed, refusing
 from tightrope.files import read_json, read_rows, read_text, write_text
 from tightrope.graphs.base import LIMITS, AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
@@ -249,12 +249,8 @@ def _json_text(graph: ExplicitGraph, path: str | Path) -> str:
         for edge, length in zip(edges, graph.edge_lengths().tolist(), strict=True):
             edge.append(length)
     data = {"name": graph.name, "nodes": labels, "edges": edges}
-    try:
+    with refusing(f"{path}: labels must not be NaN or infinite", ValueError):
         return json.dumps(data, ensure_ascii=False, allow_nan=False, default=refuse)
-    except InputError:
-        raise
-    except ValueError:
-        raise InputError(f"{path}: labels must not be NaN or infinite") from None
 
 
 # -- GraphML ------------------------------------------------------------------------------

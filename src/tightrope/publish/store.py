@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tightrope.errors import InputError
+from tightrope.errors import InputError, refusing
 from tightrope.files import parse_json
 from tightrope.publish.entries import Entry, LedgerError, apply_entry, canonical, is_sound
 
@@ -345,13 +345,11 @@ def read_address(text: str) -> tuple[Any, Path | None]:
     ...
     tightrope.errors.InputError: a ledger is kept in SQLite or PostgreSQL, got 'mysql': use ...
     """
-    try:
+    with refusing(
+        "a ledger needs SQLAlchemy: install tightrope with the extra 'data'", ImportError
+    ):
         from sqlalchemy.engine import URL, make_url
         from sqlalchemy.exc import ArgumentError
-    except ImportError:
-        raise InputError(
-            "a ledger needs SQLAlchemy: install tightrope with the extra 'data'"
-        ) from None
     if "://" not in text:
         if not text:
             raise InputError("a ledger needs an address: a file, sqlite:///FILE or postgresql://…")

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope import __version__
-from tightrope.errors import CheckFailed, InputError, in_one_line
+from tightrope.errors import CheckFailed, InputError, in_one_line, refusing
 from tightrope.studies.store import Store, read_rows
 from tightrope.studies.study import Chunk, Row, Study, build, design_chunk
 
@@ -378,12 +378,11 @@ def _client(scheduler: str) -> Iterator[Any]:
         )
     try:
         if not client.nthreads():
-            try:
+            with refusing(
+                f"{scheduler} has no workers: start some with 'dask worker {scheduler}'",
+                TimeoutError,
+            ):
                 client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            except TimeoutError:
-                raise InputError(
-                    f"{scheduler} has no workers: start some with 'dask worker {scheduler}'"
-                ) from None
         yield client
     finally:
         client.close(timeout=CONNECT_SECONDS)

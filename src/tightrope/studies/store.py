@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tightrope.errors import CheckFailed, InputError
+from tightrope.errors import CheckFailed, InputError, refusing
 from tightrope.files import UNFINISHED, write_whole
 from tightrope.studies.study import Row, Study
 
@@ -312,10 +312,8 @@ class Store:
             text = json.dumps(self.study.as_dict(), indent=1, ensure_ascii=False) + "\n"
             write_whole(path, lambda file: file.write(text.encode()))
             return
-        try:
+        with refusing(f"{path} is not a description of a study: remove the folder", ValueError):
             study = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise InputError(f"{path} is not a description of a study: remove the folder") from None
         self._check_same(study, self.parts, "the folder")
 
     def _check_same(self, other: Any, where: Path, what: str) -> None:
@@ -363,11 +361,9 @@ def described_in(path: str | Path) -> dict[str, Any]:
     """
     from pyarrow import parquet
 
-    try:
+    with refusing(f"{path} is not a Parquet file of a study", OSError, ValueError, KeyError):
         known = parquet.read_metadata(path).metadata or {}
         study: dict[str, Any] = json.loads(known[_STUDY.encode()])
-    except (OSError, ValueError, KeyError):
-        raise InputError(f"{path} is not a Parquet file of a study") from None
     return study
 
 
