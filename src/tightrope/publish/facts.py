@@ -352,6 +352,8 @@ def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
         raise InputError(f"{name}: this is not TOML: {wrong}") from None
     except RecursionError:
         raise InputError(f"{name}: the TOML is nested too deeply") from None
+    except (ValueError, ArithmeticError):
+        raise InputError(f"{name}: a number in it is too long to be read") from None
     with blamed(name):
         return facts_from(data)
 

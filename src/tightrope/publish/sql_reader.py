@@ -588,7 +588,7 @@ def evaluated(node: Any, value: int) -> Any:
         if _is_number(part):
             return Fraction(part.this)
         words = ("this", "expression", "min_value", "max_value", "num_buckets")
-        with contextlib.suppress(ArithmeticError):
+        with contextlib.suppress(ArithmeticError, TypeError):  # 1 / 0, or too few arguments
             if type(part) in rules:
                 numbers = [of(part.args[word]) for word in words if part.args.get(word)]
                 # Databases that divide whole numbers without a rest cut towards zero.

@@ -248,3 +248,9 @@ def test_init_refuses_what_cannot_be_meant(tmp_path, monkeypatch, capsys, more, 
     assert main(["init", "people.csv", "--population", "5", *more, "--json"]) == 2
     assert says in capsys.readouterr().err
     assert not Path("tightrope.toml").exists()
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "1e99999999999999999999"])
+def test_a_number_that_is_too_long_is_refused_in_a_line(number):
+    with pytest.raises(InputError, match="too long to be read"):
+        parse_facts(f"[tables.people]\npopulation = {number}")
