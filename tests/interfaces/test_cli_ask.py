@@ -9,6 +9,8 @@ import pytest
 
 import tightrope as tr
 from tightrope.asking import plan
+from tightrope.certify import certify
+from tightrope.channels import UnboundedNoise
 from tightrope.errors import InputError, TightropeError
 from tightrope.publish import Ledger, verify_receipt
 from tightrope.publish.shapes import answers_of
@@ -460,3 +462,16 @@ def test_a_number_that_a_group_does_not_have_is_missing_in_a_data_frame():
     assert ages[-1] is None
     assert all(20 <= age <= 60 for age in ages[:-1])
     assert answer.to_pandas()["age"].isna().tolist() == [False, False, True]
+
+
+def test_an_answer_whose_numbers_are_held_at_their_ends_has_an_interval(run):
+    """The classes of such a histogram need not sum to all people; it was called no answer."""
+    asked = tr.query("histogram(600,3)")
+    certify(UnboundedNoise(asked.graph, 1), asked, 1).save("noise.tightrope")
+    told = run("interval", "noise.tightrope", "--answer", "0, 3,598", "--json").data
+    assert told["low"] == [0, 0, 594]
+    assert told["high"] == [4, 7, 600]
+    for wrong in ("0,3", "0,3,601", "3", "x,y,z", ""):
+        refused = run("interval", "noise.tightrope", "--answer", wrong)
+        assert refused.code == 2
+        assert "a defect" not in refused.err

@@ -611,6 +611,7 @@ def interval(
     from tightrope.consumers import prior as read_prior
     from tightrope.consumers.numerals import find_answer
     from tightrope.publish.intervals import confidence_set, promised_error, score_error
+    from tightrope.texts import to_exact
 
     made = read(file)
     if isinstance(made, ScoreMechanism):
@@ -622,7 +623,11 @@ def interval(
         return
     graph = made.question.graph
     known = None if prior is None else read_prior(prior, graph).exact
-    given = graph.label(find_answer(graph, answer))
+    if made.noise is None:
+        given = graph.label(find_answer(graph, answer))
+    else:  # each number is held between its ends, and all of them need not be an answer
+        numbers = tuple(to_exact(part) for part in answer.strip(" ()").split(","))
+        given = numbers if isinstance(graph.label(0), tuple) or len(numbers) > 1 else numbers[0]
     found = confidence_set(made, given, confidence, prior=known, simultaneous=simultaneous)
     what = "the chance that the answer is exact" + ("" if prior else ", at least")
     rows = {"answer": answer, "set": str(found), what: f"{float(found.exact):.4g}"}
