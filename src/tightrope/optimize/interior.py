@@ -414,8 +414,11 @@ class _Path:
             for other, taken, norm in known:
                 share = times(gone, taken) / norm
                 side, gone = less(side, share, other), less(gone, share, taken)
-            known.append((side, gone, times(gone, gone)))
-            share = times(rest, gone) / known[-1][2]
+            norm = times(gone, gone)
+            if not norm:  # nothing more is taken away: rest and errors are too small for floats
+                break
+            known.append((side, gone, norm))
+            share = times(rest, gone) / norm
             wanted, rest = less(wanted, -share, side), less(rest, share, gone)
             # What is left is known to a few digits of the first only.
             if size(rest) <= max(enough, 1e-4 * first):

@@ -148,3 +148,10 @@ def test_numbers_beyond_doubles_are_no_reason_to_fail() -> None:
     consumer = Consumer.of(graph, prior=prior, loss="binary")
     at_once = SolverSettings(interior_wait=0)
     assert design(graph, 300, consumer, "rays", settings=at_once).certified
+
+
+@pytest.mark.parametrize("epsilon", [18, 19, 20])
+def test_a_correction_that_takes_nothing_away_ends_the_refinement(epsilon: int) -> None:
+    graph = query("sum(2,1)", neighbours="either").graph
+    found = design(graph, epsilon, Consumer.of(graph, prior="uniform", loss="absolute"))
+    assert found.gap < 1e-6  # of a loss of 1e-8 and less
