@@ -17,7 +17,7 @@ from tightrope.optimize.interior import Interior, interior_effort, interior_poin
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Priced, Pricer, highest, price
-from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import OutOfSteps
@@ -121,11 +121,7 @@ class _Search:
         self.best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
         if proved is not None:
             self.best = _Proof(objective.weighed(proved[0]), *proved)
-        elif start is None and self.tuned.dinkelbach_steps:
-            self.best, self.faces = _dinkelbach(
-                self.best, self.pricer, self.faces, self.guesses, self.tuned, self.seconds
-            )
-        self.spent = self.pricer.seconds
+        self.spent = 0.0
 
     @property
     def closed(self) -> bool:
@@ -207,7 +203,7 @@ class _Search:
         # Rounds that gain nothing count the more, the longer it lasts.
         self.spent += (1 + self.idle) * seconds
         if self.left < self.tenth:
-            # The first budget pays for the start as well.
+            # The first budget pays for the first round as well.
             self.spent = 0.0 if self.rounds > 1 else self.spent
             self.tenth = self.left / 10
 
@@ -288,49 +284,6 @@ class _Proof:
         """Return what pricing finds, and the point with prices lowered until they prove it."""
         found = price(self.problem, pricer, self.prices, guesses)
         return found, _Proof(self.problem, self.multipliers, found.prices)
-
-
-def _dinkelbach(
-    best: _Proof,
-    pricer: Pricer,
-    faces: dict[int, Face],
-    guesses: Ints,
-    tuned: SolverSettings,
-    seconds: float,
-) -> tuple[_Proof, dict[int, Face]]:
-    r"""Start from prices in proportion to what the exponential mechanism loses at each answer.
-
-    The largest multiple s of such prices m that proves a bound is the least ratio
-    :math:`(c_k \cdot r) / (m \cdot r)` over all rays: Dinkelbach's method prices at the ratio of
-    the best ray so far until none is better. The rays found last are good first columns.
-    """
-    problem = best.problem
-    noise = problem.rates[:, problem.anchors]
-    share = (noise * problem.costs).sum(axis=1) / noise.sum(axis=1)
-    if not share.max() > 0:
-        return best, faces
-    share = problem.class_means(share)
-
-    def ratio(heights: Heights) -> float:
-        rays = problem.alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)
-        paid = rays @ share
-        lost = np.einsum("ki,ik->k", rays, problem.costs[:, guesses])
-        return float(np.min(lost[paid > 0] / paid[paid > 0], initial=np.inf))
-
-    level = ratio(np.array([faces[k].heights for k in guesses.tolist()]))
-    grown = faces
-    for _ in range(tuned.dinkelbach_steps):
-        if not np.isfinite(level) or pricer.seconds > seconds:
-            break
-        found, proved = _Proof(problem, best.multipliers, level * share).priced(pricer, guesses)
-        best = max(best, proved, key=lambda one: one.bound)
-        rays = zip(guesses.tolist(), found.rays.heights, strict=True)
-        grown = {k: faces[k].joined_with(heights) for k, heights in rays}
-        lower = ratio(found.rays.heights)
-        if lower >= level:
-            break
-        level = lower
-    return best, grown
 
 
 def _heavy_columns(

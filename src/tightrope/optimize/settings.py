@@ -67,8 +67,6 @@ class SolverSettings:
     remap_entries: int = 1_200_000
 
     # -- column generation ------------------------------------------------------------------
-    #: Most steps of Dinkelbach's method for the first prices.
-    dinkelbach_steps: int = 12
     #: When masters and pricing have taken this part of the time that the interior-point method
     #: would, the latter takes over: faces have grown too wide. sum(116,2) with a random prior and
     #: binary loss at ε = 0.455 takes 2 s of processor time so, and over 50 s where the faces of
