@@ -234,12 +234,20 @@ class _Search:
         return False
 
     def _sharpen(self) -> None:
-        """Refine the last program, and price the guesses that were set aside."""
-        if self.master is not None and not (self.stopped or self._within):
+        """Refine the last program, and price the guesses that were set aside.
+
+        Where its digits would take longer than all columns at once, these are solved for.
+        """
+        while self.master is not None and not (self.stopped or self._within):
             self.faces = self.master.faces
             try:
-                self.master = self._solved(refine=True)
+                self.master = self._solved(refine=True, seconds=self.seconds)
                 self._priced(self.master)
+                break
+            except OutOfSteps:
+                self.seconds = np.inf
+                if self._interior() and not self.stopped:
+                    self.master, self.value = None, np.inf
             except KeyboardInterrupt:
                 self.stopped = True
         if len(self.guesses) < len(self.problem.guesses):

@@ -185,7 +185,8 @@ def minimise(
     taken = step * max(info.simplex_iteration_count, 0)
     if refine:
         program = _Program(cost, matrix, lower, upper, free, scale)
-        values, duals = program.refined(solver, values, duals, run, COST_BOOST if sharpen else 1.0)
+        boost = COST_BOOST if sharpen else 1.0
+        values, duals = program.refined(solver, values, duals, run, boost, most)
         value = float(program.cost @ values)
     return Solved(
         value=value,
@@ -209,7 +210,7 @@ class _Program:
     scale: float
 
     def refined(
-        self, solver: Any, values: Floats, duals: Floats, run: Any, boost: float
+        self, solver: Any, values: Floats, duals: Floats, run: Any, boost: float, most: int
     ) -> tuple[Any, Any]:
         """Solve for what rows and signs lack, magnified, from the same basis.
 
@@ -222,7 +223,7 @@ class _Program:
         x, y = values.astype(np.longdouble), duals
         signed = np.arange(len(x)) < len(x) - self.free
         columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
-        solver.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        solver.setOptionValue("simplex_iteration_limit", most)
         if boost > 1:
             # Larger costs make the tolerance of reduced costs smaller.
             solver.changeColsCost(len(x), columns, self.cost * self.scale * boost)
@@ -245,10 +246,12 @@ class _Program:
             solver.changeColsBounds(len(x), columns, ends[2], np.full(len(x), np.inf))
             solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
             run()
+            _check_steps(solver, most)
             if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 # The basis is too far off for magnified bounds: without it all goes well.
                 solver.clearSolver()
                 run()
+                _check_steps(solver, most)
             if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
                 break
             solution = solver.getSolution()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer, Prior
 from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
-from tightrope.optimize import design
+from tightrope.optimize import design, engine
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.interior import interior_points
+from tightrope.optimize.master import solve_master
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.simplex import OutOfSteps
 from tightrope.queries import query
 
 GRAPHS = {
@@ -155,3 +159,21 @@ def test_a_correction_that_takes_nothing_away_ends_the_refinement(epsilon: int) 
     graph = query("sum(2,1)", neighbours="either").graph
     found = design(graph, epsilon, Consumer.of(graph, prior="uniform", loss="absolute"))
     assert found.gap < 1e-6  # of a loss of 1e-8 and less
+
+
+def test_digits_that_would_take_too_long_are_solved_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def solve(*given: Any, refine: bool = False, **options: Any) -> Any:
+        asked.append(refine)
+        if refine:
+            raise OutOfSteps
+        return solve_master(*given, **options)
+
+    monkeypatch.setattr(engine, "solve_master", solve)
+    problem = _problem(GRAPHS["band"])
+    steps: list[str] = []
+    found = run_engine(problem, progress=lambda now: steps.append(now.step))
+    assert any(asked)
+    assert "interior-point" in steps[-1]
+    assert found.value == pytest.approx(found.bound, rel=1e-9)
