@@ -325,13 +325,6 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     own = problem.regions
     for k in guesses.tolist():
         faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
-    return _with_flat(problem, faces, guesses)
-
-
-def _with_flat(problem: Problem, faces: dict[int, Face], guesses: Ints) -> dict[int, Face]:
-    """Add the ray without any information to the faces: with it a mechanism exists."""
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
-    level = np.zeros(problem.size, problem.lengths.dtype)
-    face = faces.get(flat)
-    faces[flat] = Face.of_ray(problem, level) if face is None else face.joined_with(level)
+    faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
     return faces

@@ -200,8 +200,8 @@ class _Path:
         self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
-        self.side = np.empty_like(self.x)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
+        self.side = np.empty_like(self.x)
         self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
         self.moves: Any = [
             (np.zeros_like(self.x), *(tuple(np.zeros_like(part) for part in self.z) for _ in "zy"))
