@@ -51,10 +51,10 @@ STEP = 0.95
 CENTRE = 1e-6, 0.3
 #: Most centrality correctors of a step; products within these parts of the mean are left alone.
 CORRECTORS, CENTRAL = 6, (0.1, 10.0)
-#: Most corrections that refine a direction together, and most times that they start anew.
-REFINEMENTS, RESTARTS = 12, 3
 #: A slack within this part of the largest is tight: what it is more than 0 is kept apart.
 TIGHT = 1e-6
+#: So many times the answers are the parts that are kept apart.
+LARGE_PARTS = 4
 #: Most steps, and most of them without progress by a tenth; the method mostly takes fifty.
 MOST_STEPS, PATIENCE = 200, 8
 
@@ -176,19 +176,21 @@ class _Path:
         start = np.repeat(np.arange(n), np.diff(first))
         self.x = np.full((count, n), 1 / self.shares.sum())
         z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
-        #: Of each guess the factor of H_k, the parts with tight edges, and which edges these are.
-        self.blocks = (
-            np.empty((count, n, width)),
+        #: Of each guess the parts with tight edges, which edges these are, and the factor of H_k.
+        self.parts = (
             np.empty((count, n)),
             np.empty((count, n), np.int64),
             np.empty(z.shape, np.bool_),
         )
-        one, none = [part[:1] for part in self.blocks], self.losses[:1, :0]
-        _factor(self.net, self.shares[:1], self.x[:1], z[:1], z[:1], none, *one)
+        self.band, self.z = np.empty((count, n, width)), (z, z[:1, :0])
+        self.rough = False
+        self.blocks: Any = self._split()
+        one = [part[:1] if part.ndim > 1 else part for part in self.blocks]
+        _factor(self.net, self.shares[:1], z[:1], z[:1], self.losses[:1, :0], *one)
         self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
-            _solved(one[0][0], row)
+            _solved(self.band[0], row)
         y = rest[:, end] - fall * rest[:, start]
         high = 2 * float(np.abs(y).max()) or 1.0
         y += high
@@ -276,33 +278,58 @@ class _Path:
         level = self._lost(self.x) + self.z[1]
         return np.asarray((self.y[1] @ level.T) / max(self.y[1].sum(), 1e-300) - level)
 
+    def _split(self) -> Any:
+        """Join the nodes of each guess by its tight edges; make room for the largest parts.
+
+        They are kept apart from the first time that a direction has to be refined.
+        """
+        n = self.problem.size
+        number, sizes = self.parts[1], np.zeros_like(self.x)
+        self._each(_join, self.x, self.z[0], sizes, *self.parts)
+        most = min(LARGE_PARTS * n, sizes.size) if self.rough else 0
+        large = sizes >= max(np.partition(sizes, -most, None)[-most], 1e-300) if most else sizes < 0
+        counts = large.sum(axis=1)
+        # The number of each node's part where that is kept apart.
+        names = np.where(large, np.cumsum(large, axis=1) - 1, -1)
+        number[:] = np.take_along_axis(names, number, axis=1)
+        place = np.stack([np.cumsum(counts) - counts, counts, np.cumsum(counts**2) - counts**2], 1)
+        rows, squares = int(counts.sum()), int((counts**2).sum())
+        room = np.empty(rows * n), np.empty(rows * n), np.empty(squares)
+        return self.band, *self.parts, large, place, *room
+
     def _system(self) -> Callable[[Floats], list[Floats]]:
         """Factor the matrices of all guesses; return what solves for prices, prior and loss."""
-        from scipy.linalg import lu_factor, lu_solve
         from scipy.sparse import csr_array
 
         n, problem, many = self.problem.size, self.problem, len(self.rows)
         classes, count = problem.classes[self.order], len(problem.class_sizes)
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
         losses = self.losses if many else self.losses[:, :0]
-        sums = sum(self._each(_factor, self.x, self.y[0], self.z[0], losses, *self.blocks))
+        self.blocks = self._split()
+        sums = sum(self._each(_factor, self.y[0], self.z[0], losses, *self.blocks))
         sums[0] = np.triu(sums[0]) + np.triu(sums[0], 1).T
         whole, *others = (mean @ (mean @ part.T).T for part in sums)
+        place, tall = self.blocks[5], self.blocks[7].reshape(-1, n)
+        large = (mean @ tall.T).T
         if others:
             cross, both = others[0][:, self.rows], others[1][np.ix_(self.rows, self.rows)]
             both[np.diag_indices(many)] += (self.z[1] / self.y[1])[0]
             whole = np.block([[whole, -cross], [-cross.T, both]])
-        root = 1 / np.sqrt(np.diag(whole))
-        # Where the optimum is degenerate it tends to a singular matrix. As much as its round-off is
-        # added, which refining takes out again [M. Friedlander and D. Orban, 2012].
-        whole = whole * root * root[:, None] + len(root) * 2.0**-52 * np.eye(len(root))
-        if others:
-            # The prior sums to 1; the multiplier of that is the worst loss.
-            total = np.append(np.zeros(count), root[count:])[:, None]
-            whole = np.block([[whole, total], [total.T, np.zeros((1, 1))]])
-            root = np.append(root, 1.0)
-        factored = lu_factor(whole)
-        return lambda side: np.split(root * lu_solve(factored, root * side), [count, count + many])
+            lost = np.repeat(self.losses, place[:, 1], axis=0) * tall
+            large = np.hstack([large, -(mean @ lost.T).T[:, self.rows]])
+        solve = _solver(whole, large)
+        if not others:
+            return lambda side: [solve(side), side[:0], side[:0]]
+        # The prior sums to 1; the multiplier of that is the worst loss.
+        total = np.append(np.zeros(count), np.ones(many))
+        level = solve(total)
+
+        def bordered(side: Floats) -> list[Floats]:
+            found = solve(side[:-1])
+            worst = (total @ found - side[-1:]) / (total @ level)
+            return [*np.split(found - worst * level, [count]), worst]
+
+        return bordered
 
     def advance(self) -> None:
         """Take one step."""
@@ -320,7 +347,7 @@ class _Path:
         def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, float, float]:
             dx, (dz, ds), (dy, dw) = move
             lack, missing, off, unspent = errors
-            self._each(_sides, aim[0], z[0], lack, self.blocks[0], self.side, dx)
+            self._each(_sides, aim[0], z[0], lack, *self.blocks, self.side, dx)
             lost = self._lost(dx) + aim[1] / y[1] - off
             dp, dw[0], dt = solve(np.concatenate([missing - self._by_class(dx), lost[0], unspent]))
             changes, into = (self._by_node(dp), self._by_node(self._on_rows(dw))), (dx, dz, dy)
@@ -359,21 +386,13 @@ class _Path:
         for part in other:
             part.fill(0.0)
 
-        def changed(errors: Any) -> tuple[Floats, Floats]:
-            return direction(trial, other, *errors, 0 * unspent)[:2]
-
-        def lessened(errors: Any) -> list[Floats]:
-            after = left(trial, *changed(errors), errors)
-            return [a - b for a, b in zip(errors, after, strict=True)]
-
-        for _ in range(RESTARTS):
-            side = self._refining(left(move, dp, dt, errors), lessened, 0.01 * mean * pairs)
-            if side is None:
-                break
-            price, level = changed(side)
+        rest, before = left(move, dp, dt, errors), np.inf
+        while 0.01 * mean * pairs < (now := self._weight(rest)) < before / 2:
+            price, level, *_ = direction(trial, other, *rest, 0 * unspent)
             dp, dt = dp + price, dt + level
             np.add(move[0], trial[0], out=move[0])
             primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:]))
+            rest, before, self.rough = left(move, dp, dt, errors), now, True
         dx, dz, dy = move
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
         self.x += a * dx
@@ -382,48 +401,10 @@ class _Path:
         if len(self.rows):
             self.costs = self.losses * self._by_node(self._on_rows(y[1]))
 
-    def _refining(
-        self, rest: list[Floats], lessened: Callable[..., list[Floats]], enough: float
-    ) -> list[Floats] | None:
-        """Return the errors whose direction takes away what is left; none where that is little.
-
-        The dense system loses what few directions need, so corrections are combined as by the
-        generalised conjugate residual method [S. Eisenstat, H. Elman and M. Schultz, 1983]. Sums
-        of directions are the directions of sums: only errors are kept.
-        """
-
-        def size(rest: list[Floats]) -> float:
-            # What the sum of all prices is lowered by, and what is added to the loss.
-            lowered = np.abs(rest[0]).max(axis=0).sum() + self.blind * np.abs(rest[1]).max()
-            return float(lowered + np.abs(rest[2]).max(initial=0.0))
-
-        def times(these: list[Floats], those: list[Floats]) -> float:
-            lack, missing, off = (np.vdot(a, b) for a, b in zip(these, those, strict=True))
-            return float(lack + self.blind**2 * missing + off)
-
-        def less(these: list[Floats], share: float, those: list[Floats]) -> list[Floats]:
-            return [a - share * b for a, b in zip(these, those, strict=True)]
-
-        first = size(rest)
-        if first <= enough:
-            return None
-        wanted: list[Floats] = [0 * part for part in rest]
-        known: list[tuple[list[Floats], list[Floats], float]] = []
-        for _ in range(REFINEMENTS):
-            side, gone = rest, lessened(rest)
-            for other, taken, norm in known:
-                share = times(gone, taken) / norm
-                side, gone = less(side, share, other), less(gone, share, taken)
-            norm = times(gone, gone)
-            if not norm:  # nothing more is taken away: rest and errors are too small for floats
-                break
-            known.append((side, gone, norm))
-            share = times(rest, gone) / norm
-            wanted, rest = less(wanted, -share, side), less(rest, share, gone)
-            # What is left is known to a few digits of the first only.
-            if size(rest) <= max(enough, 1e-4 * first):
-                break
-        return wanted
+    def _weight(self, rest: list[Floats]) -> float:
+        """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
+        lack, missing, off = (np.abs(part) for part in rest)
+        return float(lack.max(axis=0).sum() + self.blind * missing.max() + off.max(initial=0.0))
 
 
 def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
@@ -432,16 +413,55 @@ def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
     return float(primal), float(dual)
 
 
+def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
+    """Return what solves with a small matrix plus a large one, given as A' A by its rows.
+
+    Near the optimum columns that are free to move make a matrix of low rank that is huge beside
+    all others. In their sum the small one would drown; the triangle T of a QR factorisation, with
+    T' T the sum, has both.
+    """
+    from scipy.linalg import cholesky, qr, solve_triangular
+
+    total = np.diag(small) + (large**2).sum(axis=0)
+    # Where the optimum is degenerate it tends to a singular matrix. As much as its round-off is
+    # added, which refining takes out again [M. Friedlander and D. Orban, 2012].
+    size = np.maximum(np.diag(small), ROUND_OFF**1.5 * total)
+    own, root = 1 / np.sqrt(size), 1 / np.sqrt(total)
+    scaled = small * own * own[:, None] + len(own) * 2.0**-52 * np.eye(len(own))
+    triangle = cholesky(scaled) * (root / own)
+    if len(large):
+        rows = np.vstack([large * root, triangle])
+        rows = rows[np.argsort(-np.abs(rows).max(axis=1))]
+        triangle = qr(rows, mode="r", overwrite_a=True)[0][: len(own)]
+
+    def solve(side: Floats) -> Floats:
+        return np.asarray(
+            root * solve_triangular(triangle, solve_triangular(triangle, root * side, trans=1))
+        )
+
+    return solve
+
+
 @njit(cache=True, nogil=True)
-def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
-    """Factor each H_k = L D L'; return the sum of their inverses, times the shares.
+def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, bends, tall, cores):
+    r"""Factor each H_k; return the sum of the inverses without their large parts.
 
     Where losses are given, with them from the right and from both sides as well.
 
-    ``band[k, i, t]`` is L[i + t, i], for t = 0 it is D[i]; of the sum the upper half is set. As
-    H_k has no positive entries beside its diagonal, neither has L, and nothing cancels in the
-    recursion for the inverse. A pivot is what is left of H_k r, where tight edges have no part as
-    r falls along them just as it must, not what is left of the huge diagonal. It is raised by what
+    A column is a multiple of r on each of the large parts that tight edges join nodes to, P u, and
+    what differs from that, w, which is 0 at the first node of such a part (``held``). With F what
+    H_k is for w alone, and J = F^{-1} H_k P,
+
+    .. math:: H_k^{-1} = F^{-1} + (P - J) E^{-1} (P - J)^T, \qquad E = P^T H_k (P - J).
+
+    F is huge, E is not as tight edges have no part in H_k P. ``bends`` are the rows of J',
+    ``cores`` the factors of E = L L', ``tall`` the rows of L^{-1} (P - J)', times the roots of
+    the shares; ``place`` says where those of a guess begin, and how many they are.
+
+    ``band[k, i, t]`` is L[i + t, i] of F = L D L', for t = 0 it is D[i]; of the sum the upper half
+    is set. As F has no positive entries beside its diagonal, neither has L, and nothing cancels in
+    the recursion for the inverse. A pivot is what is left of F r, where tight edges have a part
+    only if they end at a first node, not what is left of the huge diagonal. It is raised by what
     may be round-off: with pivots that are too large refining converges, with small ones it does
     not.
     """
@@ -453,12 +473,15 @@ def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
     for k in range(count):
         low = band[k]
         low[:], left[:], noise[:] = 0.0, 0.0, 0.0
-        ray = rays[k]
-        _join(net, x[k], z[k], ray, roots[k], tight[k])
+        ray, fixed = rays[k], held[k]
         for i in range(n):
             for e in range(first[i], first[i + 1]):
                 j, d = end[e], y[k, e] / z[k, e]
-                low[min(i, j), abs(i - j)] -= d * fall[e]
+                if fixed[i] or fixed[j]:
+                    left[i] += d * fall[e] * ray[j] * fixed[j]
+                    left[j] += d * fall[e] * ray[i] * fixed[i]
+                else:
+                    low[min(i, j), abs(i - j)] -= d * fall[e]
                 if not tight[k, e]:
                     push = d * (ray[j] - fall[e] * ray[i])
                     left[j] += push
@@ -471,6 +494,8 @@ def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
             for t in range(1, most):
                 pivot -= low[i, t] * ray[i + t]
             pivot = (max(pivot, 0.0) + noise[i]) / ray[i]
+            if fixed[i]:
+                pivot = np.inf
             low[i, 0] = pivot
             for t in range(1, most):
                 factor = low[i, t] / pivot
@@ -481,6 +506,9 @@ def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
                         low[i + t, s - t] -= factor * low[i, s]
             for t in range(1, most):
                 low[i, t] /= pivot
+        if place[k, 1]:
+            arrays = low, ray, numbers[k], tight[k], place[k], bends, tall, cores
+            _core(net, shares[k], y[k], z[k], *arrays)
         for i in range(n - 1, -1, -1):
             row = inverse[i]
             most = min(width, n - i)
@@ -508,27 +536,82 @@ def _factor(net, shares, x, y, z, losses, band, rays, roots, tight):
 
 
 @njit(cache=True, nogil=True)
-def _join(net, x, z, ray, root, tight):
+def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
+    """Compute J, the factor of E, and the large part of the inverse of one H_k."""
+    first, end, _, _, fall = net
+    n, parts = len(ray), place[1]
+    bend = bends[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
+    rows = tall[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
+    core = cores[place[2] : place[2] + parts * parts].reshape(parts, parts)
+    rows[:], core[:] = 0.0, 0.0
+    for i in range(n):
+        a = number[i]
+        for e in range(first[i], first[i + 1]):
+            if tight[e]:
+                continue
+            j, d = end[e], y[e] / z[e]
+            b = number[j]
+            up, down = ray[j], -fall[e] * ray[i]
+            if a == b:
+                up, down = up + down, 0.0
+            if b >= 0:
+                rows[b, j] += d * up
+                rows[b, i] -= fall[e] * d * up
+                core[b, b] += d * up * up
+            if a >= 0:
+                rows[a, j] += d * down
+                rows[a, i] -= fall[e] * d * down
+                core[a, a] += d * down * down
+            if a >= 0 and b >= 0:
+                core[max(a, b), min(a, b)] += d * up * down
+    for c in range(parts):
+        bend[c] = rows[c]
+        _solved(low, bend[c])
+        for b in range(c + 1):
+            core[c, b] -= rows[b] @ bend[c]
+    for c in range(parts):
+        for b in range(c + 1):
+            for s in range(b):
+                core[c, b] -= core[c, s] * core[b, s]
+            if b < c:
+                core[c, b] /= core[b, b]
+        core[c, c] = np.sqrt(max(core[c, c], 1e-300))
+        rows[c] = -bend[c]
+        for i in range(n):
+            if number[i] == c:
+                rows[c, i] += ray[i]
+        rows[c] *= np.sqrt(share)
+        for s in range(c):
+            rows[c] -= core[c, s] * rows[s]
+        rows[c] /= core[c, c]
+
+
+@njit(cache=True, nogil=True)
+def _join(net, shares, x, z, sizes, rays, roots, tight):
     """Join nodes by tight edges; on each part find the column that falls along them exactly."""
     first, end, back, _, fall = net
-    root[:] = -1
-    queue = np.empty(len(x), np.int64)
-    for begin in range(len(x)):
-        if root[begin] >= 0:
-            continue
-        root[begin], ray[begin], queue[0] = begin, x[begin], begin
-        at, many = 0, 1
-        while at < many:
-            i = queue[at]
-            at += 1
-            for e in range(first[i], first[i + 1]):
-                j, slack = end[e], TIGHT * (1 - fall[e])
-                down, up = z[e] <= slack * x[i], z[back[e]] <= slack * x[j]
-                tight[e] = down
-                if root[j] < 0 and (down or up):
-                    root[j], ray[j] = begin, ray[i] * fall[e] if down else ray[i] / fall[e]
-                    queue[many] = j
-                    many += 1
+    n = x.shape[1]
+    queue = np.empty(n, np.int64)
+    for k in range(len(x)):
+        ray, root = rays[k], roots[k]
+        root[:] = -1
+        for begin in range(n):
+            if root[begin] >= 0:
+                continue
+            root[begin], ray[begin], queue[0] = begin, x[k, begin], begin
+            at, many = 0, 1
+            while at < many:
+                i = queue[at]
+                at += 1
+                sizes[k, begin] = max(sizes[k, begin], x[k, i])
+                for e in range(first[i], first[i + 1]):
+                    j, slack = end[e], TIGHT * (1 - fall[e])
+                    down, up = z[k, e] <= slack * x[k, i], z[k, back[e]] <= slack * x[k, j]
+                    tight[k, e] = down
+                    if root[j] < 0 and (down or up):
+                        root[j], ray[j] = begin, ray[i] * fall[e] if down else ray[i] / fall[e]
+                        queue[many] = j
+                        many += 1
 
 
 @njit(cache=True, nogil=True)
@@ -593,51 +676,72 @@ def _spread(net, flow, into):
 
 
 @njit(cache=True, nogil=True)
-def _sides(net, shares, aim, z, lack, band, side, v):
-    """Solve H_k v = G' (aim / z) - lack for each guess; keep the right side too."""
-    for k in range(len(aim)):
-        side[k] = -lack[k]
-        _spread(net, aim[k] / z[k], side[k])
-        v[k] = side[k]
-        _solved(band[k], v[k])
+def _free(low, ray, number, place, bends, cores, along, rest):
+    """Solve H_k v = ``rest``: v is ``along`` tight edges, and what differs, left in ``rest``."""
+    n, parts = len(ray), place[1]
+    bend = bends[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
+    core = cores[place[2] : place[2] + parts * parts].reshape(parts, parts)
+    share = np.zeros(parts)
+    for i in range(n):
+        if number[i] >= 0:
+            share[number[i]] += ray[i] * rest[i]
+    for c in range(parts):
+        share[c] -= bend[c] @ rest
+        for s in range(c):
+            share[c] -= core[c, s] * share[s]
+        share[c] /= core[c, c]
+    for c in range(parts - 1, -1, -1):
+        for s in range(c + 1, parts):
+            share[c] -= core[s, c] * share[s]
+        share[c] /= core[c, c]
+    _solved(low, rest)
+    for c in range(parts):
+        rest -= share[c] * bend[c]
+    for i in range(n):
+        along[i] = ray[i] * share[number[i]] if number[i] >= 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def _moved(net, shares, aim, y, z, side, low, ray, root, tight, losses, price, prior, dx, dz, dy):
+def _sides(
+    net, shares, aim, z, lack, low, rays, numbers, tight, held, place, bends, tall, cores, side, v
+):
+    """Solve H_k v = G' (aim / z) - lack for each guess; keep the right side too."""
+    along, rest = np.empty(v.shape[1]), np.empty(v.shape[1])
+    for k in range(len(aim)):
+        side[k] = -lack[k]
+        _spread(net, aim[k] / z[k], side[k])
+        rest[:] = side[k]
+        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, rest)
+        v[k] = along + rest
+
+
+@njit(cache=True, nogil=True)
+def _moved(
+    net, shares, aim, y, z, side, low, rays, numbers, tight, held, place, bends, tall, cores,
+    losses, price, prior, dx, dz, dy,
+):  # fmt: skip
     """Find the direction for prices and prior; return by how much slack and y fall at most.
 
-    It is multiples of r on the parts with tight edges and what differs from that, solved for
-    again: slacks of tight edges change by the latter alone, too little to be seen in the sum.
+    Slacks of tight edges change by what differs from multiples of r alone, too little to be seen
+    in the sum.
     """
     first, end, _, _, fall = net
     lower, less = 0.0, 0.0
     n = len(price)
-    whole, rest, along = np.empty(n), np.empty(n), np.empty(n)
+    rest, along = np.empty(n), np.empty(n)
     for k in range(len(aim)):
-        whole[:] = side[k] + price - losses[k] * prior
-        rest[:] = whole
-        _solved(low[k], rest)
-        dx[k], dz[k] = rest, 0.0
-        if tight[k].any():
-            for i in range(n):
-                j = root[k, i]
-                along[i] = ray[k, i] * (rest[j] / ray[k, j])
-            for i in range(n):
-                for e in range(first[i], first[i + 1]):
-                    dz[k, e] = 0.0 if tight[k, e] else along[end[e]] - fall[e] * along[i]
-            rest[:] = whole
-            _spread(net, -y[k] / z[k] * dz[k], rest)
-            _solved(low[k], rest)
-            dx[k] = along + rest
+        rest[:] = side[k] + price - losses[k] * prior
+        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, rest)
+        dx[k] = along + rest
         for i in range(n):
             for e in range(first[i], first[i + 1]):
-                dz[k, e] += rest[end[e]] - fall[e] * rest[i]
-        for e in range(len(fall)):
-            step = dz[k, e]
-            other = (aim[k, e] - y[k, e] * step) / z[k, e]
-            dy[k, e] = other
-            lower = max(lower, -step / z[k, e])
-            less = max(less, -other / y[k, e])
+                step = rest[end[e]] - fall[e] * rest[i]
+                if not tight[k, e]:
+                    step += along[end[e]] - fall[e] * along[i]
+                other = (aim[k, e] - y[k, e] * step) / z[k, e]
+                dz[k, e], dy[k, e] = step, other
+                lower = max(lower, -step / z[k, e])
+                less = max(less, -other / y[k, e])
     return lower, less
 
 
