@@ -96,11 +96,15 @@ def interior_points(objective: Objective) -> Iterator[Interior]:
     >>> found.columns[0].round(9).tolist(), found.prices.sum().round(9)
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
+    from threadpoolctl import ThreadpoolController
+
+    controller = ThreadpoolController()
     with ThreadPoolExecutor(processors()) as pool:
         path, best, idle = _Path(objective, pool), np.inf, 0
         for _ in range(MOST_STEPS):
             try:
-                with np.errstate(all="ignore"):
+                # The threads of the guesses are busy: more of them would only be in their way.
+                with np.errstate(all="ignore"), controller.limit(limits=1, user_api="blas"):
                     path.advance()
             except ValueError:  # no numbers any more
                 return
@@ -442,7 +446,7 @@ def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
     return solve
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, bends, tall, cores):
     r"""Factor each H_k; return the sum of the inverses without their large parts.
 
@@ -509,22 +513,7 @@ def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, 
         if place[k, 1]:
             arrays = low, ray, numbers[k], tight[k], place[k], bends, tall, cores
             _core(net, shares[k], y[k], z[k], *arrays)
-        for i in range(n - 1, -1, -1):
-            row = inverse[i]
-            most = min(width, n - i)
-            row[i:] = 0.0
-            for t in range(1, most):
-                factor = low[i, t]
-                if factor != 0.0:
-                    other = inverse[i + t]
-                    for j in range(i + 1, n):
-                        row[j] -= factor * other[j]
-            row[i] = 1.0 / low[i, 0]
-            for t in range(1, most):
-                row[i] -= low[i, t] * row[i + t]
-            # The recursion needs no more of the lower half.
-            for j in range(i + 1, i + most):
-                inverse[j, i] = row[j]
+        _invert(low, inverse)
         for i in range(n):
             for j in range(i, n):
                 whole[0, i, j] += shares[k] * inverse[i, j]
@@ -535,7 +524,46 @@ def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, 
     return whole
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _invert(low, inverse):
+    """Compute the upper half of the inverse of L D L', from below, some rows at a time.
+
+    All rows of a block are the same few rows behind it times what L makes of them: a product of
+    matrices, which takes a fraction of the time of as many sums of rows.
+    """
+    n, width = low.shape
+    size = 16  # larger products make threads of the library wait for one another
+    for begin in range((n - 1) // size * size, -1, -size):
+        stop = min(begin + size, n)
+        behind = min(stop + width - 1, n)
+        if stop < n:
+            factors = np.zeros((stop - begin, behind - stop))
+            for i in range(stop - 1, begin - 1, -1):
+                own = factors[i - begin]
+                for j in range(stop, min(i + width, n)):
+                    own[j - stop] -= low[i, j - i]
+                for j in range(i + 1, min(i + width, stop)):
+                    factor, other = low[i, j - i], factors[j - begin]
+                    for t in range(len(own)):
+                        own[t] -= factor * other[t]
+            rows = factors @ np.ascontiguousarray(inverse[stop:behind, stop:])
+            inverse[begin:stop, stop:] = rows
+            inverse[stop:behind, begin:stop] = rows[:, : behind - stop].T
+        for i in range(stop - 1, begin - 1, -1):
+            row = inverse[i]
+            row[i:stop] = 0.0
+            for t in range(1, min(width, n - i)):
+                factor, other = low[i, t], inverse[i + t]
+                for j in range(i + 1, stop):
+                    row[j] -= factor * other[j]
+            row[i] = 1.0 / low[i, 0]
+            for t in range(1, min(width, n - i)):
+                row[i] -= low[i, t] * row[i + t]
+            for j in range(i + 1, stop):
+                inverse[j, i] = row[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
     """Compute J, the factor of E, and the large part of the inverse of one H_k."""
     first, end, _, _, fall = net
@@ -586,7 +614,7 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
         rows[c] /= core[c, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _join(net, shares, x, z, sizes, rays, roots, tight):
     """Join nodes by tight edges; on each part find the column that falls along them exactly."""
     first, end, back, _, fall = net
@@ -614,7 +642,7 @@ def _join(net, shares, x, z, sizes, rays, roots, tight):
                         many += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solved(low, v):
     """Solve L D L' v = v in place."""
     n, width = low.shape
@@ -627,7 +655,7 @@ def _solved(low, v):
             v[i] -= low[i, t] * v[i + t]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _products(net, shares, z, y, dz, dy, a, b):
     """Return the products of slacks and multipliers, so far along a direction."""
     total = 0.0
@@ -639,7 +667,7 @@ def _products(net, shares, z, y, dz, dy, a, b):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _aimed(net, shares, z, y, dz, dy, centre, most, aim):
     """Aim at products of one size, less what a direction gains in them, up to ``most``."""
     for k in range(len(z)):
@@ -647,7 +675,7 @@ def _aimed(net, shares, z, y, dz, dy, centre, most, aim):
             aim[k, e] = centre - z[k, e] * y[k, e] - min(dz[k, e] * dy[k, e], most)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
     """Aim at products that are not far from the mean, further along a direction."""
     least, most = CENTRAL[0] * centre, CENTRAL[1] * centre
@@ -657,7 +685,7 @@ def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
             other[k, e] = aim[k, e] + max(min(max(product, least), most) - product, -most)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _carried(net, shares, y, losses, prior, spread):
     """Compute G' y less the losses under a prior for each guess."""
     for k in range(len(y)):
@@ -665,7 +693,7 @@ def _carried(net, shares, y, losses, prior, spread):
         _spread(net, y[k], spread[k])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _spread(net, flow, into):
     """Add G' times a flow."""
     first, end, _, _, fall = net
@@ -675,7 +703,7 @@ def _spread(net, flow, into):
             into[i] -= fall[e] * flow[e]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _free(low, ray, number, place, bends, cores, along, rest):
     """Solve H_k v = ``rest``: v is ``along`` tight edges, and what differs, left in ``rest``."""
     n, parts = len(ray), place[1]
@@ -701,7 +729,7 @@ def _free(low, ray, number, place, bends, cores, along, rest):
         along[i] = ray[i] * share[number[i]] if number[i] >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sides(
     net, shares, aim, z, lack, low, rays, numbers, tight, held, place, bends, tall, cores, side, v
 ):
@@ -715,7 +743,7 @@ def _sides(
         v[k] = along + rest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _moved(
     net, shares, aim, y, z, side, low, rays, numbers, tight, held, place, bends, tall, cores,
     losses, price, prior, dx, dz, dy,
@@ -745,7 +773,7 @@ def _moved(
     return lower, less
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _added(net, shares, z, y, dz, dy, ez, ey):
     """Add a correction to a direction; return by how much slack and y fall at most."""
     lower, less = 0.0, 0.0
@@ -758,7 +786,7 @@ def _added(net, shares, z, y, dz, dy, ez, ey):
     return lower, less
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _stepped(net, shares, z, y, dz, dy, a, b):
     """Go along a direction."""
     for k in range(len(z)):
