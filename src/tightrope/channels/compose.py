@@ -7,6 +7,7 @@ entries computes its rows on demand.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
@@ -238,21 +239,17 @@ def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> Groups:
     tops = matrix.max(axis=0)
     live = np.flatnonzero(tops > 0)
     scaled = (matrix[:, live] / tops[live]).T
-    # Columns within the tolerance have means within it: only those are compared.
-    means = scaled.mean(axis=1)
-    leaders: list[int] = []
+    # Columns within the tolerance have averages within it: only those are compared. Averages with
+    # random weights tell more columns apart than means do.
+    averages = scaled @ np.random.default_rng(0).dirichlet(np.ones(len(matrix)))
     members: dict[int, list[int]] = {}
-    first = 0
-    for k in np.argsort(means, kind="stable").tolist():
-        while first < len(leaders) and means[k] - means[leaders[first]] > tolerance:
-            first += 1
-        near = leaders[first:]
-        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.ones(1)
-        if gaps.min() <= tolerance:
-            members[near[int(gaps.argmin())]].append(k)
-        else:
+    leaders: list[int] = []
+    for k in np.argsort(averages, kind="stable").tolist():
+        first = bisect.bisect_left(leaders, averages[k] - tolerance, key=averages.__getitem__)
+        same = (g for g in leaders[first:] if np.abs(scaled[g] - scaled[k]).max() <= tolerance)
+        if (leader := next(same, k)) == k:
             leaders.append(k)
-            members[k] = [k]
+        members.setdefault(leader, []).append(k)
     return tuple(sorted(tuple(sorted(live[group].tolist())) for group in members.values()))
 
 
