@@ -290,10 +290,7 @@ class RuleChannel(Channel, ABC):
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""
         self._check_entries(*self.shape)
-        out = np.empty(self.shape)
-        for start, block in self.row_blocks():
-            out[start : start + len(block)] = block
-        return out
+        return np.concatenate([block for _, block in self.row_blocks()])
 
     def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
         return np.stack([self.row(i) for i in range(start, stop)])

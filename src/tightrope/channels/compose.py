@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import numbers
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +31,8 @@ from tightrope.channels.base import (
     check_indices,
     check_same_inputs,
 )
-from tightrope.errors import InputError
+from tightrope.errors import InputError, blamed
+from tightrope.texts import to_exact
 
 
 def cascade(first: Channel, second: Channel) -> Channel:
@@ -290,13 +292,11 @@ def _check_weights(
         )
     chances: list[Fraction | float] = []
     for k, weight in enumerate(weights):
-        try:
-            chance = Fraction(weight) if isinstance(weight, str | int | Fraction) else float(weight)
-        except (TypeError, ValueError, ZeroDivisionError):
-            raise InputError(f"weights must be numbers, got {weight!r} at {k}") from None
-        if not (math.isfinite(chance) and chance >= 0):
-            raise InputError(f"weights must be finite and non-negative, got {weight} at {k}")
-        chances.append(chance)
+        with blamed(f"weight {k}"):
+            exact = to_exact(weight)
+        if exact < 0:
+            raise InputError(f"weights must be non-negative, got {weight} at {k}")
+        chances.append(exact if isinstance(weight, str | numbers.Rational) else float(exact))
     slack = 0 if all(isinstance(p, Fraction) for p in chances) else ROW_SUM_TOLERANCE
     total: Any = sum(chances)
     if not abs(total - 1) <= slack:

@@ -340,19 +340,16 @@ def _window_by_ratios(
     mode = min(max(mode, 0), size - 1)
     growth = math.log(scale.numerator) - math.log(scale.denominator)
     sides = []
-    for ahead in (1, -1):
+    for ahead, steps in ((1, size - 1 - mode), (-1, mode)):
         # From the mode on probabilities fall ever faster.
-        logs, count = np.zeros(1), 1 << 10
-        while logs[-1] > -depth * math.log(2):
-            if count > LIMITS.row:
+        logs, count = np.zeros(1), 0
+        while count < steps and logs[-1] > -depth * math.log(2):
+            if count > LIMITS.row // 4:
                 raise TooLarge(f"this prior lies in more than {LIMITS.row} answers: too many")
-            k = np.arange(mode, min(mode + count, size - 1)) if ahead > 0 else None
-            k = np.arange(mode - 1, max(mode - 1 - count, -1), -1) if k is None else k
+            count = min(steps, max(4 * count, 1 << 10))
+            k = mode + np.arange(count) if ahead > 0 else mode - 1 - np.arange(count)
             ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k)
             logs = np.concatenate([[0.0], np.cumsum((np.log(ratios) + growth) * ahead)])
-            if len(k) < count:
-                break
-            count *= 4
         sides.append(np.exp(logs))
     weights = np.concatenate([sides[1][:0:-1], sides[0]])
     return mode - len(sides[1]) + 1, weights / weights.sum()
