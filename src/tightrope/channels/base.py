@@ -80,9 +80,9 @@ class Channel:
     shape: tuple[int, int]
     #: Up to how many entries the matrix is made where columns are asked for one after the other.
     _held = LIMITS.matrix
-    #: Labels of rows and columns, or what gives the label of an index; else the indices.
-    _inputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
-    _outputs: tuple[Hashable, ...] | Callable[[int], Hashable] | None = None
+    #: The rules from an index to the label of a row and of a column.
+    _inputs: Callable[[int], Hashable]
+    _outputs: Callable[[int], Hashable]
 
     def __init__(
         self,
@@ -170,12 +170,12 @@ class Channel:
     def input_label(self, i: int) -> Hashable:
         """Return the answer that row i stands for."""
         self._check_input(i)
-        return _label(self._inputs, int(i))
+        return self._inputs(int(i))
 
     def output_label(self, o: int) -> Hashable:
         """Return what is reported for column o."""
         self._check_output(o)
-        return _label(self._outputs, int(o))
+        return self._outputs(int(o))
 
     @property
     def inputs(self) -> list[Hashable]:
@@ -224,8 +224,8 @@ class Channel:
     def _set_labels(
         self, inputs: Sequence[Hashable] | None, outputs: Sequence[Hashable] | None
     ) -> None:
-        self._inputs = check_labels(inputs, self.shape[0], "inputs")
-        self._outputs = check_labels(outputs, self.shape[1], "outputs")
+        self._inputs = label_rule(inputs, self.shape[0], "inputs")
+        self._outputs = label_rule(outputs, self.shape[1], "outputs")
 
     def _check_input(self, i: int) -> None:
         if not 0 <= i < self.shape[0]:
@@ -290,10 +290,7 @@ class RuleChannel(Channel, ABC):
     def matrix(self) -> NDArray[np.float64]:
         """Return the whole matrix; refused with the size when it would not fit."""
         self._check_entries(*self.shape)
-        out = np.empty(self.shape)
-        for start, block in self.row_blocks():
-            out[start : start + len(block)] = block
-        return out
+        return np.concatenate([block for _, block in self.row_blocks()])
 
     def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
         return np.stack([self.row(i) for i in range(start, stop)])
@@ -307,10 +304,16 @@ class RuleChannel(Channel, ABC):
         return best
 
 
-def _label(labels: tuple[Hashable, ...] | Callable[[int], Hashable] | None, index: int) -> Hashable:
-    if labels is None:
-        return index
-    return labels(index) if callable(labels) else labels[index]
+def label_rule(
+    labels: Sequence[Hashable] | None, count: int, what: str
+) -> Callable[[int], Hashable]:
+    """Return the rule from an index to its label, by default the index itself.
+
+    >>> label_rule("ab", 2, "outputs")(1), label_rule(None, 2, "outputs")(1)
+    ('b', 1)
+    """
+    checked = check_labels(labels, count, what)
+    return int if checked is None else checked.__getitem__
 
 
 def _html_cell(value: float) -> str:

@@ -7,8 +7,10 @@ entries computes its rows on demand.
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
+import numbers
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,7 +31,8 @@ from tightrope.channels.base import (
     check_indices,
     check_same_inputs,
 )
-from tightrope.errors import InputError
+from tightrope.errors import InputError, blamed
+from tightrope.texts import to_exact
 
 
 def cascade(first: Channel, second: Channel) -> Channel:
@@ -238,21 +241,17 @@ def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> Groups:
     tops = matrix.max(axis=0)
     live = np.flatnonzero(tops > 0)
     scaled = (matrix[:, live] / tops[live]).T
-    # Columns within the tolerance have means within it: only those are compared.
-    means = scaled.mean(axis=1)
-    leaders: list[int] = []
+    # Columns within the tolerance have averages within it: only those are compared. Averages with
+    # random weights tell more columns apart than means do.
+    averages = scaled @ np.random.default_rng(0).dirichlet(np.ones(len(matrix)))
     members: dict[int, list[int]] = {}
-    first = 0
-    for k in np.argsort(means, kind="stable").tolist():
-        while first < len(leaders) and means[k] - means[leaders[first]] > tolerance:
-            first += 1
-        near = leaders[first:]
-        gaps = np.abs(scaled[near] - scaled[k]).max(axis=1) if near else np.ones(1)
-        if gaps.min() <= tolerance:
-            members[near[int(gaps.argmin())]].append(k)
-        else:
+    leaders: list[int] = []
+    for k in np.argsort(averages, kind="stable").tolist():
+        first = bisect.bisect_left(leaders, averages[k] - tolerance, key=averages.__getitem__)
+        same = (g for g in leaders[first:] if np.abs(scaled[g] - scaled[k]).max() <= tolerance)
+        if (leader := next(same, k)) == k:
             leaders.append(k)
-            members[k] = [k]
+        members.setdefault(leader, []).append(k)
     return tuple(sorted(tuple(sorted(live[group].tolist())) for group in members.values()))
 
 
@@ -293,13 +292,11 @@ def _check_weights(
         )
     chances: list[Fraction | float] = []
     for k, weight in enumerate(weights):
-        try:
-            chance = Fraction(weight) if isinstance(weight, str | int | Fraction) else float(weight)
-        except (TypeError, ValueError, ZeroDivisionError):
-            raise InputError(f"weights must be numbers, got {weight!r} at {k}") from None
-        if not (math.isfinite(chance) and chance >= 0):
-            raise InputError(f"weights must be finite and non-negative, got {weight} at {k}")
-        chances.append(chance)
+        with blamed(f"weight {k}"):
+            exact = to_exact(weight)
+        if exact < 0:
+            raise InputError(f"weights must be non-negative, got {weight} at {k}")
+        chances.append(exact if isinstance(weight, str | numbers.Rational) else float(exact))
     slack = 0 if all(isinstance(p, Fraction) for p in chances) else ROW_SUM_TOLERANCE
     total: Any = sum(chances)
     if not abs(total - 1) <= slack:

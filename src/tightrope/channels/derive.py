@@ -111,6 +111,8 @@ class _Program:
 
     def __init__(self, x: Floats, y: Floats, weights: Floats, sums: Floats) -> None:
         self.x, self.y, self.g, self.c = x, y, weights, sums
+        #: A block of the equations, for the remap and for what is lacking and too much.
+        self.block = np.hstack([y, np.eye(len(x)), -np.eye(len(x))])
 
     def start(self) -> _Point:
         """Return a point inside the bounds."""
@@ -120,10 +122,6 @@ class _Program:
         z = np.vstack([t, np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n])
         slack = np.vstack([np.repeat(self.g[None, :], m, axis=0), np.ones((2 * n, k))])
         return _Point(z, slack, np.zeros((n, k)), -np.ones(m))
-
-    def _parts(self, stacked: Floats) -> list[Floats]:
-        m = self.y.shape[1]
-        return np.split(stacked, [m, m + len(self.x)])
 
     def solve(
         self, gap: float = 1e-12, share: float = 0.05, residual: float = 1e-5, steps: int = 80
@@ -153,41 +151,42 @@ class _Program:
         with threadpool_limits(1, "blas"):
             for _ in range(steps):
                 value = float((at.a * self.x).sum() + self.c @ at.s)
-                between = self._total(at.z * at.slack)
+                between = float((at.z * at.slack).sum())
                 if between + self._residual(at) < least:
                     least, best = between + self._residual(at), at.z
                 ahead = self._step(at) if between > max(gap, share * value) else None
                 if ahead is None:
                     break
-                if self._total(ahead.z * ahead.slack) < residual < self._residual(ahead):
+                if (ahead.z * ahead.slack).sum() < residual < self._residual(ahead):
                     break
                 at = ahead
         return at, best, value
 
     def _rests(self, z: Floats) -> tuple[Floats, Floats]:
         """Return what the two kinds of equations leave over."""
-        t, up, down = self._parts(z)
-        return self.x - self.y @ t - up + down, self.c - t @ self.g
+        return self.x - self.block @ z, self.c - z[: len(self.c)] @ self.g
+
+    def _turned(self, a: Floats, s: Floats) -> Floats:
+        """Return multipliers of the equations times these: what a step takes from the slacks."""
+        turned = self.block.T @ a
+        turned[: len(s)] += np.outer(s, self.g)
+        return turned
 
     def _residual(self, at: _Point) -> float:
         return max(float(np.abs(rest).max()) for rest in self._rests(at.z))
 
-    def _total(self, products: Floats) -> float:
-        # Part by part: near the border the last digits of this sum decide when to stop.
-        return sum(float(part.sum()) for part in self._parts(products))
-
     def _step(self, at: _Point, share: float = 0.9995, short: float = 1e-8) -> _Point | None:
         """Go that share of the way to the border; ``None`` when steps are too short."""
         products = at.z * at.slack
-        mu = self._total(products) / products.size
+        mu = float(products.mean())
         try:
             self._factor(at)
         except np.linalg.LinAlgError:
             return None
         guess = self._direction(at, -products)
         primal, dual = _reach(at, guess)
-        after = self._total((at.z + primal * guess.z) * (at.slack + dual * guess.slack))
-        centre = mu * min(1.0, after / products.size / mu) ** 3
+        after = ((at.z + primal * guess.z) * (at.slack + dual * guess.slack)).mean()
+        centre = mu * min(1.0, float(after) / mu) ** 3
         move = self._direction(at, centre - products - guess.z * guess.slack)
         reach = _reach(at, move, 1 / share)
         if min(reach) < 0.1:
@@ -205,19 +204,19 @@ class _Program:
     def _factor(self, at: _Point, regular: float = 1e-14) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
-        d_t, d_up, d_down = self._parts(at.z / at.slack)
-        self._flow, self._spread = d_t, d_up + d_down
-        root = np.sqrt(d_t).T
+        ratios = at.z / at.slack
+        self._flow, spread = ratios[:m], ratios[m : m + n] + ratios[m + n :]
+        root = np.sqrt(self._flow).T
         tall = np.zeros((k, m + n, n))
         tall[:, :m] = root[:, :, None] * self.y.T
         diagonal = np.arange(n)
-        tall[:, m + diagonal, diagonal] = np.sqrt(self._spread).T
+        tall[:, m + diagonal, diagonal] = np.sqrt(spread).T
         q, r = np.linalg.qr(tall)
         self._inverse = np.linalg.inv(r)
         self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
         flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
         coupling = -(flat.T @ flat)
-        coupling[np.arange(m), np.arange(m)] += d_t @ self.g**2
+        coupling[np.arange(m), np.arange(m)] += self._flow @ self.g**2
         top = np.abs(np.diag(coupling)).max()
         # Regularised: near the end the coupling is singular to working accuracy.
         coupling[np.arange(m), np.arange(m)] += regular * top
@@ -225,19 +224,16 @@ class _Program:
 
     def _direction(self, at: _Point, target: Floats, refinements: int = 3) -> _Point:
         """Solve the Newton system for given right-hand sides of the products z·s."""
-        scaled = target / at.slack
-        r_t, r_up, r_down = self._parts(scaled)
-        rest_x, rest_c = self._rests(at.z)
+        scaled, ratios = target / at.slack, at.z / at.slack
         # dz = target/s - d·ds and ds = -(Mᵀ dy): the primal residual closes the system.
-        right = rest_x - self.y @ r_t - r_up + r_down
-        sums = rest_c - r_t @ self.g
+        right, sums = self._rests(at.z + scaled)
         da, ds = self._solve(right, sums)
         for _ in range(refinements):
-            flow = self._flow * (self.y.T @ da + np.outer(ds, self.g))
-            more = self._solve(right - self.y @ flow - self._spread * da, sums - flow @ self.g)
+            flow = ratios * self._turned(da, ds)
+            more = self._solve(right - self.block @ flow, sums - flow[: len(ds)] @ self.g)
             da, ds = da + more[0], ds + more[1]
-        slack = np.vstack([-(self.y.T @ da + np.outer(ds, self.g)), -da, da])
-        return _Point(scaled - at.z / at.slack * slack, slack, da, ds)
+        slack = -self._turned(da, ds)
+        return _Point(scaled - ratios * slack, slack, da, ds)
 
     def _solve(self, right: Floats, sums: Floats) -> tuple[Floats, Floats]:
         half = np.einsum("kpn,pk->nk", self._inverse, right)

@@ -138,7 +138,7 @@ class GeometricChannel(RuleChannel):
         rest = 1 - self.ratio if self.ratio <= 0.5 else -math.expm1(-self.step)
         self._inner = rest / (1 + self.ratio)
         self._outer = 1 / (1 + self.ratio) if self.size > 1 else 1.0
-        self._inputs = self._outputs = label
+        self._inputs = self._outputs = label or int
 
     def _line(self, i: int) -> NDArray[np.float64]:
         return alpha_powers(self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width)
@@ -321,7 +321,7 @@ class ClampedChannel(RuleChannel):
     ) -> None:
         self.inner, self.start = inner, start
         self.shape = (size, inner.shape[1])
-        self._inputs, self._outputs = label, inner.output_label
+        self._inputs, self._outputs = label or int, inner.output_label
 
     def _row(self, i: int) -> NDArray[np.float64]:
         return self.inner.row(min(max(i - self.start, 0), self.inner.shape[0] - 1))

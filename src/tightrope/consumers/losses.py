@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tightrope.channels.base import LIMITS
+from tightrope.channels.base import LIMITS, label_rule
 from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
 from tightrope.files import is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
-from tightrope.graphs.base import check_labels, finite_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.kinds import LOSSES, forms
 from tightrope.texts import read_call, to_exact
 
@@ -226,8 +226,7 @@ class MatrixLoss(Loss):
         self._matrix = _check_losses(matrix)
         self.size, self.guess_count = self._matrix.shape
         self.name = name
-        labels = check_labels(guesses, self.guess_count, "guesses")
-        self._label: Callable[[int], Hashable] = int if labels is None else labels.__getitem__
+        self._label = label_rule(guesses, self.guess_count, "guesses")
 
     def row(self, i: int) -> NDArray[np.float64]:
         """Return row i (read-only)."""

@@ -120,25 +120,34 @@ class Prior:
             return False
         return self._given is None or len(set(map(to_exact, self._given))) == 1
 
-    def __getitem__(self, node: int) -> float:
-        return float(self._values[self._node(node)])
-
     # -- what a kind may say better by rule -----------------------------------------------
+
+    @property
+    def _listed(self) -> Window:
+        """A first node, and all probabilities from there on that are not 0."""
+        return 0, self.probabilities
+
+    def __getitem__(self, node: int) -> float:
+        start, inside = self._listed
+        place = self._node(node) - start
+        return float(inside[place]) if 0 <= place < len(inside) else 0.0
 
     @property
     def maximum(self) -> float:
         """The largest probability: the vulnerability before any report [B, §2.1]."""
-        return float(self.probabilities.max())
+        return float(self._listed[1].max())
 
     @property
     def minimum(self) -> float:
         """The smallest probability."""
-        return float(self.probabilities.min())
+        inside = self._listed[1]
+        return float(inside.min()) if len(inside) == self.size else 0.0
 
     @property
     def support(self) -> NDArray[np.int64]:
         """The nodes with positive probability (as floats), in increasing order."""
-        return np.flatnonzero(self.probabilities > 0)
+        start, inside = self._listed
+        return start + np.flatnonzero(inside > 0)
 
     @property
     def min_entropy(self) -> float:
@@ -148,7 +157,8 @@ class Prior:
     @property
     def entropy(self) -> float:
         """The Shannon entropy in bits."""
-        positive = self.probabilities[self.probabilities > 0]
+        inside = self._listed[1]
+        positive = inside[inside > 0]
         return float(-(positive * np.log2(positive)).sum()) + 0.0
 
     @property
@@ -179,7 +189,7 @@ class Prior:
         >>> Prior([0.0, 0.25, 0.75, 1e-30]).window
         (1, array([0.25, 0.75]))
         """
-        return _not_negligible(0, self.probabilities)
+        return _not_negligible(*self._listed)
 
     def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
         """Return independent priors over coordinates of these sizes, or ``None`` if there are none.
@@ -330,19 +340,16 @@ def _window_by_ratios(
     mode = min(max(mode, 0), size - 1)
     growth = math.log(scale.numerator) - math.log(scale.denominator)
     sides = []
-    for ahead in (1, -1):
+    for ahead, steps in ((1, size - 1 - mode), (-1, mode)):
         # From the mode on probabilities fall ever faster.
-        logs, count = np.zeros(1), 1 << 10
-        while logs[-1] > -depth * math.log(2):
-            if count > LIMITS.row:
+        logs, count = np.zeros(1), 0
+        while count < steps and logs[-1] > -depth * math.log(2):
+            if count > LIMITS.row // 4:
                 raise TooLarge(f"this prior lies in more than {LIMITS.row} answers: too many")
-            k = np.arange(mode, min(mode + count, size - 1)) if ahead > 0 else None
-            k = np.arange(mode - 1, max(mode - 1 - count, -1), -1) if k is None else k
+            count = min(steps, max(4 * count, 1 << 10))
+            k = mode + np.arange(count) if ahead > 0 else mode - 1 - np.arange(count)
             ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k)
             logs = np.concatenate([[0.0], np.cumsum((np.log(ratios) + growth) * ahead)])
-            if len(k) < count:
-                break
-            count *= 4
         sides.append(np.exp(logs))
     weights = np.concatenate([sides[1][:0:-1], sides[0]])
     return mode - len(sides[1]) + 1, weights / weights.sum()
@@ -441,46 +448,22 @@ class WindowPrior(Prior):
         self.size, self._find = size, find
 
     @functools.cached_property
-    def window(self) -> Window:
-        """The first node, and the probabilities from there on, that do not round to 0."""
+    def _listed(self) -> Window:
         return _not_negligible(*self._find())
 
     @functools.cached_property
     def probabilities(self) -> NDArray[np.float64]:
         """All probabilities in node order (read-only); refused when they would not fit."""
         self._check_row()
-        start, inside = self.window
-        values = np.zeros(self.size)
-        values[start : start + len(inside)] = inside
-        return _check_distribution(values)
+        start, inside = self._listed
+        return _check_distribution(np.pad(inside, (start, self.size - start - len(inside))))
 
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """Refused: fractions are not made for so many answers."""
         raise TooLarge(f"fractions of a family are made for at most {EXACT_LIMIT} answers")
 
-    @property
-    def maximum(self) -> float:
-        """The largest probability."""
-        return float(self.window[1].max())
-
-    minimum = 0.0
     is_uniform = False
-
-    @property
-    def support(self) -> NDArray[np.int64]:
-        """The nodes of the window."""
-        start, inside = self.window
-        return start + np.flatnonzero(inside > 0)
-
-    @property
-    def entropy(self) -> float:
-        """The Shannon entropy in bits."""
-        return Prior(self.window[1]).entropy
-
-    def __getitem__(self, node: int) -> float:
-        place = self._node(node) - self.window[0]
-        return float(self.window[1][place]) if 0 <= place < len(self.window[1]) else 0.0
 
     def __repr__(self) -> str:
         return f"<WindowPrior over {self.size} answers>"

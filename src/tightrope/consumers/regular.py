@@ -30,11 +30,11 @@ from tightrope.phi import Existence, Phi, Solution
 from tightrope.phi.cells import rational_solve, single_cells
 from tightrope.phi.existence import (
     check_range,
+    dominance_level,
     exact_levels,
     on_every_factor,
     sample_count,
     sampled,
-    stepped,
 )
 from tightrope.phi.operator import nonnegative
 from tightrope.phi.structure import structure_of
@@ -119,7 +119,7 @@ class Regularity:
     @property
     def margin(self) -> float:
         """The smallest entry of y."""
-        return _smallest_product([(float(f.y.min()), float(f.y.max())) for f in self.factors])
+        return _smallest_product([factor.y for factor in self.factors])
 
     @property
     def error(self) -> float:
@@ -455,19 +455,9 @@ def regular_levels(
     0.48
     """
     check_range(low, high, tolerance, step)
-    given = read_prior(prior, graph)
-    parts = _factorised(given, graph)
-    if tolerance or step is not None:
-        leasts = [_least(p, g) for p, g in parts]
-        sure = max(_sure(p, g) for p, g in parts)
-        return stepped(
-            lambda epsilon: _smallest_product([least(epsilon) for least in leasts]),
-            low,
-            high,
-            sure,
-            tolerance,
-            step,
-        )
+    parts = _factorised(read_prior(prior, graph), graph)
+    if tolerance or step:
+        return _sampled(parts, low, high, tolerance, step)
     found = [_levels(p, g, low, high) for p, g in dict.fromkeys(parts)]
     return found[0] if len(found) == 1 else on_every_factor(found)
 
@@ -482,42 +472,40 @@ def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | N
             below = math.lcm(*(p.denominator for p in prior.exact))
             numbers = [int(p * below) for p in prior.exact]
             return exact_levels(cells, f"on {graph.size} answers", numbers)
-    least, count = _least(prior, graph), sample_count(graph.size)
-    return sampled(lambda epsilon: least(epsilon)[0], low, high, _sure(prior, graph), count)
+    return _sampled([(prior, graph)], low, high)
 
 
-def _least(prior: Prior, graph: AnswerGraph) -> Any:
-    """Return the rule from ε to the smallest and largest entry of y."""
-    structure, pi = structure_of(graph), np.array(prior.probabilities)
+def _sampled(
+    parts: list[tuple[Prior, AnswerGraph]],
+    low: float | None,
+    high: float | None,
+    tolerance: float = 0.0,
+    step: float | None = None,
+) -> Existence:
+    """Sample the smallest entry of y over a product of factors."""
+    known = [(structure_of(g), np.array(p.probabilities)) for p, g in parts]
+    for _, pi in known:
+        if pi.min() <= 0:
+            raise InputError(
+                f"a regular prior has no zero, got 0 at position {pi.argmin()}: it is regular for "
+                "no ε"
+            )
 
-    def ends(epsilon: float) -> tuple[float, float]:
-        y = structure.solve(math.exp(-epsilon), pi)
-        return float(y.min()), float(y.max())
+    def least(epsilon: float) -> float:
+        return _smallest_product([s.solve(math.exp(-epsilon), pi) for s, pi in known])
 
-    return ends
+    sure = max(dominance_level(g, p.probabilities) for p, g in parts)
+    count = sample_count(max(g.size for _, g in parts))
+    return sampled(least, sure, low, high, tolerance, step, count)
 
 
-def _smallest_product(ends: Sequence[tuple[float, float]]) -> float:
+def _smallest_product(factors: Sequence[NDArray[np.float64]]) -> float:
+    """Return the smallest entry of a Kronecker product of vectors."""
     low, high = 1.0, 1.0
-    for pair in ends:
-        products = [a * b for a in (low, high) for b in pair]
+    for y in factors:
+        products = [a * b for a in (low, high) for b in (float(y.min()), float(y.max()))]
         low, high = min(products), max(products)
     return low
-
-
-def _sure(prior: Prior, graph: AnswerGraph) -> float:
-    r"""Return an ε from which on :math:`\Phi\pi \le 2\pi`, so that the prior is regular."""
-    pi = np.array(prior.probabilities)
-    if pi.min() <= 0:
-        where = int(pi.argmin())
-        raise InputError(
-            f"a regular prior has no zero, got 0 at position {where}: it is regular for no ε"
-        )
-    structure = structure_of(graph)
-    high = 1.0
-    while (structure.apply(math.exp(-high), pi) > 2 * pi).any():
-        high *= 1.25
-    return high
 
 
 @dataclass(frozen=True)

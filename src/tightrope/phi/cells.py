@@ -126,12 +126,14 @@ class Cells:
     @functools.cached_property
     def counts(self) -> NDArray[np.int64]:
         """``counts[k, A, B]``: answers of cell B at the k-th distance from an answer of cell A."""
+        return np.stack([self.seen(answer) for answer in self.first], axis=1)
+
+    def seen(self, answer: int) -> NDArray[np.int64]:
+        """Return how many answers of each cell (columns) are at each distance (rows) from one."""
         size, lengths, every = self.size, len(self.lengths), np.arange(len(self.label))
-        seen = np.empty((size, lengths * size), np.int64)
-        for cell, answer in enumerate(self.first):
-            far = self.codes(np.array([answer]), every)[0].astype(np.int64)
-            seen[cell] = np.bincount(far * size + self.label, minlength=lengths * size)
-        return seen.reshape(size, lengths, size).swapaxes(0, 1)
+        far = self.codes(np.array([answer]), every)[0].astype(np.int64)
+        found = np.bincount(far * size + self.label, minlength=lengths * size)
+        return found.reshape(lengths, size)
 
     @functools.cached_property
     def _layers(self) -> NDArray[np.float64] | None:
@@ -201,15 +203,10 @@ def cells_of(graph: AnswerGraph) -> Cells:
     first = np.unique(label, return_index=True)[1]
     # Cells are numbered by their first answer.
     label, first = np.argsort(np.argsort(first))[label], np.sort(first)
-
-    def seen(i: int) -> NDArray[np.int64]:
-        places = code[i].astype(np.int64) * count + label
-        return np.bincount(places, minlength=count * len(lengths))
-
-    views = [seen(i) for i in first]
-    if not all(np.array_equal(seen(i), views[cell]) for i, cell in enumerate(label)):
+    found = Cells(frozen(label), first, lengths, lambda some, others: code[np.ix_(some, others)])
+    if not all((found.seen(i) == found.counts[:, cell]).all() for i, cell in enumerate(label)):
         raise AssertionError("two different views had the same sum of random words")
-    return Cells(frozen(label), first, lengths, lambda some, others: code[np.ix_(some, others)])
+    return found
 
 
 def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:

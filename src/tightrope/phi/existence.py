@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightrope import exact
 from tightrope.errors import InputError, TooLarge
@@ -133,26 +134,24 @@ def exists(
     True
     """
     check_range(low, high, tolerance, step)
-    if tolerance or step is not None:
-        least, sure = smallest_entry(graph), dominance_level(graph)
-        return stepped(
-            lambda epsilon: least(epsilon) / graph.size, low, high, sure, tolerance, step
-        )
-    decided = _by_rule(graph) or _by_polynomials(graph)
-    if decided is not None:
-        return decided
-    return _by_samples(graph, low, high, progress)
+    decided = None if tolerance or step else _by_rule(graph) or _by_polynomials(graph)
+    return decided or _by_samples(graph, low, high, tolerance, step, progress)
 
 
-def dominance_level(graph: AnswerGraph, accuracy: float = 1e-9) -> float:
+def dominance_level(
+    graph: AnswerGraph, prior: NDArray[np.float64] | None = None, accuracy: float = 1e-9
+) -> float:
     r"""Return the ε from which on Φ is diagonally dominant: rows sum to at most 2, so z ≥ 0.
+
+    With a positive prior, the ε from which on :math:`\Phi\pi \le 2\pi`: then it is regular, by
+    the same series.
 
     >>> from tightrope.graphs import PathPower
     >>> round(dominance_level(PathPower(751, 5)), 6), round(math.log(11), 6)
     (2.397895, 2.397895)
     """
     graph._check_row("a vector over the answers")
-    largest, high = _largest_row_sum(graph), 1.0
+    largest, high = _largest_row_sum(graph, prior), 1.0
 
     def fits(epsilon: float) -> bool:
         return largest(math.exp(-epsilon)) <= 2
@@ -172,9 +171,11 @@ def _border(
     return within
 
 
-def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
-    """Return the rule from α to the largest sum of a row of Φ."""
-    if graph.box:
+def _largest_row_sum(
+    graph: AnswerGraph, prior: NDArray[np.float64] | None
+) -> Callable[[float], float]:
+    """Return the rule from α to the largest entry of Φπ, beside that of π (by default all 1)."""
+    if graph.box and prior is None:
         # In the middle every ball is largest.
         sides = tuple(size for size, _ in graph.box)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
@@ -187,8 +188,8 @@ def _largest_row_sum(graph: AnswerGraph) -> Callable[[float], float]:
             return float(spheres[: len(powers)] @ powers)
 
         return by_spheres
-    structure = structure_of(graph)
-    return lambda alpha: float(structure.apply(alpha, np.ones(graph.size)).max())
+    structure, weights = structure_of(graph), np.ones(graph.size) if prior is None else prior
+    return lambda alpha: float((structure.apply(alpha, weights) / weights).max())
 
 
 def nearest_level(
@@ -339,33 +340,37 @@ def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_0
 @functools.lru_cache(maxsize=32)
 def _by_samples(
     graph: AnswerGraph,
-    low: float | None,
-    high: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    tolerance: float = 0.0,
+    step: float | None = None,
     progress: Callable[[float], None] | None = None,
     likely_refinements: int = 30,
 ) -> Existence:
-    """Sample the smallest entry; a change of sign takes some more samples."""
+    """Sample the smallest entry of y = z/n; a change of sign takes some more samples."""
     from threadpoolctl import threadpool_limits
 
     count = sample_count(1 if structure_of(graph).least_is_cheap else graph.size)
-    least, taken = smallest_entry(graph, enough=0.0), itertools.count(1)
+    least, taken = smallest_entry(graph, enough=-tolerance * graph.size), itertools.count(1)
 
     def told(epsilon: float) -> float:
         if progress is not None:
             progress(min(1.0, next(taken) / (count + likely_refinements)))
-        return least(epsilon)
+        return least(epsilon) / graph.size
 
     # Many small systems: on a busy machine threads cost them more than they save.
     with threadpool_limits(1, "blas"):
-        return sampled(told, low, high, dominance_level(graph), count)
+        return sampled(told, dominance_level(graph), low, high, tolerance, step, count)
 
 
 def sampled(
     least: Callable[[float], float],
-    low: float | None,
-    high: float | None,
     sure: float,
-    count: int,
+    low: float | None = None,
+    high: float | None = None,
+    tolerance: float = 0.0,
+    step: float | None = None,
+    count: int = 200,
     accuracy: float = 1e-10,
 ) -> Existence:
     """Return where a function of ε is at least 0, from samples and bisection.
@@ -374,50 +379,46 @@ def sampled(
     ----------
     least
         The function, known to be at least 0 from ``sure`` on.
-    low, high
-        The range; without ends it goes from 0.01 to ``sure``.
     sure
         See above.
+    low, high
+        The range; without ends it goes from 0.01, or the first step, to ``sure``.
+    tolerance
+        How far below 0 the function may be.
+    step
+        With it, or with a tolerance, only multiples of this step are looked at, 0.01 by default
+        as in [A, §6], and nothing is bisected.
     count
-        The number of samples.
+        The number of samples where there is no step.
     accuracy
         Accuracy of the ends of intervals.
 
     Examples
     --------
-    >>> found = sampled(lambda e: (e - 1) * (e - 2) * (e - 3), 0.5, None, 4, 50)
+    >>> found = sampled(lambda e: (e - 1) * (e - 2) * (e - 3), 4, low=0.5, count=50)
     >>> [(round(a, 6), b and round(b, 6)) for a, b in found.intervals]
     [(1.0, 2.0), (3.0, None)]
-    """
-    start = 0.01 if low is None else low
-    stop = sure if high is None else min(high, sure)
-    points = np.geomspace(start, max(stop, start * 1.01), count).tolist()
-    limit = None if high is None or high >= sure else high
-    found = _intervals(lambda level: least(level) >= 0, points, limit, accuracy)
-    gap = max(b - a for a, b in itertools.pairwise(points))
-    words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
-    return Existence(found, words, accuracy, False, gap, (start, limit))
-
-
-def stepped(
-    least: Callable[[float], float],
-    low: float | None,
-    high: float | None,
-    sure: float,
-    tolerance: float,
-    step: float | None,
-    most: int = 100_000,
-) -> Existence:
-    """Return the multiples of a step where a function of ε is at least minus a tolerance.
-
-    Without a step, multiples of 0.01 as in [A, §6]. More samples than the most are refused.
-
-    >>> stepped(lambda e: e - 1, None, None, 3, 0.105, None).intervals
+    >>> sampled(lambda e: e - 1, 3, tolerance=0.105).intervals
     ((0.9, None),)
     """
-    step = step or 0.01
-    start = step if low is None else low
     stop = sure if high is None else high
+    if tolerance or step:
+        gap = accuracy = step or 0.01
+        points = _multiples(gap, gap if low is None else low, stop)
+        words = f"multiples of {gap:g} with every entry of y at least {-tolerance:g}"
+    else:
+        start = 0.01 if low is None else low
+        points = np.geomspace(start, max(min(stop, sure), start * 1.01), count).tolist()
+        gap = max(b - a for a, b in itertools.pairwise(points))
+        words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
+    limit = None if points[-1] >= sure else points[-1]
+    narrow = math.inf if tolerance or step else accuracy
+    found = _intervals(lambda level: least(level) >= -tolerance, points, limit, narrow)
+    return Existence(found, words, accuracy, False, gap, (points[0], limit), tolerance)
+
+
+def _multiples(step: float, start: float, stop: float, most: int = 100_000) -> list[float]:
+    """Return the multiples of a step from start to stop, or the next one; too many are refused."""
     if (stop - start) / step > most:
         raise TooLarge(
             f"steps of {step:g} from {start:g} to {stop:g} are more than {most} samples: "
@@ -426,23 +427,19 @@ def stepped(
     # 0.3 / 0.1 is a little less than 3.
     rounding = 1e-9
     first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
-    points = [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
-    limit = None if points[-1] >= sure else points[-1]
-    found = _intervals(lambda level: least(level) >= -tolerance, points, limit)
-    words = f"multiples of {step:g} with every entry of y at least {-tolerance:g}"
-    return Existence(found, words, step, False, step, (points[0], high), tolerance)
+    return [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
 
 
 def _intervals(
     holds: Callable[[float], bool],
     points: list[float],
     last: float | None,
-    accuracy: float = math.inf,
+    accuracy: float,
 ) -> tuple[Interval, ...]:
     """Return where a condition holds at points, with the borders between them bisected.
 
-    Without an accuracy a border is the nearest point where it holds. An interval that has no end
-    gets the last one.
+    With an infinite accuracy a border is the nearest point where it holds. An interval that has
+    no end gets the last one.
     """
     known = [holds(point) for point in points]
     ends = [points[0]] if known[0] else []

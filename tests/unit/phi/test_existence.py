@@ -67,7 +67,7 @@ def test_no_smaller_graph_has_two_intervals() -> None:
 
 
 def test_samples_find_the_gap_too() -> None:
-    found = _by_samples(GAP, None, None)
+    found = _by_samples(GAP)
     assert not found.exact
     assert found.resolution > 0
     (a, b), (c, d) = found.intervals
@@ -166,4 +166,4 @@ def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
 def test_polynomials_of_high_degree_agree_with_samples(graph: PathPower) -> None:
     found = exists(graph)
     assert found.exact
-    assert found.minimum == pytest.approx(_by_samples(graph, None, None).minimum, abs=1e-9)
+    assert found.minimum == pytest.approx(_by_samples(graph).minimum, abs=1e-9)
