@@ -81,14 +81,6 @@ class SolverSettings:
     patience: int = 12
 
     # -- limits on leakage ------------------------------------------------------------------
-    #: With a privacy level the program over whole columns is tried first up to this many entries:
-    #: that of the engine has a row for each guess and action here, which takes its advantage away.
-    limited_first_entries: int = 400_000
-    #: The design stays this part of a limit below it where that costs little, so that it keeps
-    #: the limit when it is rounded to integers.
-    limit_margin: float = 1e-12
-    #: Mixing away more than this would cost more than it mends: the limit is nearly infeasible.
-    most_mixed: float = 1e-6
     #: A value below this part of what is had without an answer, or of the largest loss where losses
     #: have both signs, is measured by that part.
     small_share: float = 1e-3
