@@ -86,14 +86,8 @@ class SolverSettings:
     small_share: float = 1e-3
 
     # -- one mechanism for many consumers ---------------------------------------------------
-    #: Most rounds of column generation.
-    regret_rounds: int = 300
-    #: Branches that are taken up together, most parts of tuples that one search prices, and the
-    #: rays with which it ends. With 1 ray six questions for 6 to 16 consumers take 16 s instead
-    #: of 6, and with 400 rays 8.5.
-    regret_width: int = 64
+    #: Most parts of tuples that one search prices.
     regret_branches: int = 300_000
-    regret_enough_rays: int = 40
 
     # -- proofs in files --------------------------------------------------------------------
     #: On powers of paths the prices alone are proved beyond this many guesses times edges.
