@@ -28,7 +28,7 @@ SUITE = {"one": (110, 200), "averse": (10, 60), "many": (10, 16), "limit": (10, 
 #: Fields that say what is refused for its size: moving them changes no answer of the suite.
 CAPS = (
     "engine_answers", "checked_answers", "baseline_entries", "remapped_entries", "remap_entries",
-    "program_entries", "regret_rounds", "proof_multipliers", "proof_tree_pairs", "proof_line",
+    "program_entries", "proof_multipliers", "proof_tree_pairs", "proof_line",
     "listed_answers", "most_rounds",
 )  # fmt: skip
 #: The suite is drawn from this seed: it is the same for every state of the code.

@@ -12,7 +12,7 @@ from tightrope.certify import verify
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.optimize import SolverSettings, design, design_limited
+from tightrope.optimize import design, design_limited
 from tightrope.proofs import prove
 
 LEVELS = (None, "ln(2)", "1/5", "2")
@@ -58,8 +58,8 @@ def test_the_bound_holds_for_every_mechanism_under_the_limit(asked, data) -> Non
 
 
 @settings(max_examples=25)
-@given(requests(), st.floats(0, 1), st.booleans(), st.booleans())
-def test_designs_under_a_limit_are_certified(asked, share, leaks, by_rays) -> None:
+@given(requests(), st.floats(0, 1), st.booleans())
+def test_designs_under_a_limit_are_certified(asked, share, leaks) -> None:
     graph, consumer, gain, level = asked
     prior = consumer.prior.probabilities
     attack = (np.eye(graph.size) if gain is None else gain) * prior
@@ -73,8 +73,7 @@ def test_designs_under_a_limit_are_certified(asked, share, leaks, by_rays) -> No
             with pytest.raises(InputError, match="at least"):
                 design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
             return
-    solver = SolverSettings(limited_first_entries=0 if by_rays else 10**9)
-    found = design_limited(graph, consumer, epsilon=level, gain=gain, settings=solver, **limit)
+    found = design_limited(graph, consumer, epsilon=level, gain=gain, **limit)
     assert found.certified
     assert found.gap <= 1e-9
     proved = found.certificate.checked_bound()

@@ -47,31 +47,6 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Search:
-    """How consumers whom no common mechanism serves are looked for on small graphs.
-
-    Attributes
-    ----------
-    nodes, risk_nodes
-        Largest number of answers, for Bayesian consumers and for risk-averse ones, whose linear
-        programs are larger.
-    uniform, unequal
-        Most consumers with a uniform prior (or a set of answers), and with another prior.
-    margin
-        A regret found in floats must be at least this part of the largest loss to count as a proof.
-    """
-
-    nodes: int = 9
-    risk_nodes: int = 5
-    uniform: int = 120
-    unequal: int = 60
-    margin: float = 1e-6
-
-
-_USUAL_SEARCH = Search()
-
-
-@dataclass(frozen=True)
 class Verdict:
     """Whether a universally optimal mechanism exists, and why.
 
@@ -114,7 +89,7 @@ def universality(
     loss: Any = "binary",
     *,
     kind: str = "bayesian",
-    search: Search | None = _USUAL_SEARCH,
+    search: bool = True,
 ) -> Verdict:
     """Decide whether one mechanism serves all consumers with this loss, with proof.
 
@@ -129,7 +104,7 @@ def universality(
     kind
         ``"bayesian"``: all priors; ``"risk-averse"``: all sets of possible answers.
     search
-        How to look for a few consumers that decide an open case on a small graph; ``None`` not to.
+        Whether to look for a few consumers that decide an open case on a small graph.
 
     Examples
     --------
@@ -145,7 +120,7 @@ def universality(
         found = rule()
         if found is not None:
             return found
-    found = case.search(search) if search else None
+    found = case.search() if search else None
     return found or case.open()
 
 
@@ -259,16 +234,20 @@ class _Case:
         same = bool((away == away[0]).all()) and bool((np.diag(inside) == 0).all())
         return same and away[0] > 0 and bool((others >= away[0]).all())
 
-    def search(self, how: Search) -> Verdict | None:
-        """Look for a few consumers who cannot all be served, on small graphs."""
-        limit = how.nodes if self.kind == "bayesian" else how.risk_nodes
+    def search(self, *, nodes: int = 9, risk_nodes: int = 5, least: float = 1e-6) -> Verdict | None:
+        """Look for a few consumers who cannot all be served, on small graphs.
+
+        The linear programs of risk-averse consumers are larger, so their graphs must have fewer
+        nodes. A regret found in floats counts as a proof from this part of the largest loss on.
+        """
+        limit = nodes if self.kind == "bayesian" else risk_nodes
         if self.graph.size > limit or not self.one_length:
             return None
         rays = all_rays(
             ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
         )
-        priors = self._candidates(how)
-        margin = how.margin * _largest(self.loss)
+        priors = self._candidates()
+        margin = least * _largest(self.loss)
 
         def served(some: list[int]) -> Together:
             return together(rays, list(self._proof([priors[k] for k in some]).consumers()))
@@ -300,16 +279,16 @@ class _Case:
             final.regret,
         )
 
-    def _candidates(self, how: Search) -> list[tuple[Fraction, ...]]:
-        """Return priors to try: uniform on small sets, then some with unequal weights."""
+    def _candidates(self, uniform: int = 120, unequal: int = 60) -> list[tuple[Fraction, ...]]:
+        """Return priors to try: so many uniform on small sets, then some with unequal weights."""
         n = self.graph.size
         made = [
             tuple(Fraction(int(i in nodes), k) for i in range(n))
             for k in range(min(2, n), n + 1)
             for nodes in combinations(range(n), k)
-        ][: how.uniform]
+        ][:uniform]
         if self.kind == "bayesian":
-            weights = np.random.default_rng(0).integers(0, 7, (how.unequal, n)) + 1
+            weights = np.random.default_rng(0).integers(0, 7, (unequal, n)) + 1
             for row in weights.tolist():
                 made.append(tuple(Fraction(w, sum(row)) for w in row))
         return made

@@ -45,6 +45,7 @@ from tightrope.consumers import Consumer, MatrixLoss, Prior
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
+from tightrope.graphs.base import frozen
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 
@@ -70,6 +71,16 @@ class Multipliers:
     forward: Floats
     backward: Floats
     shortfall: float
+
+
+def _checked_prices(prices: Floats, graph: AnswerGraph) -> Floats:
+    """Return a copy of prices that nobody can change, one finite number for each answer."""
+    found = np.array(prices, dtype=np.float64)
+    if found.shape != (graph.size,) or not np.isfinite(found).all():
+        raise InputError(
+            f"a certificate needs one finite price for each of the {graph.size} answers"
+        )
+    return frozen(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +120,7 @@ class Certificate:
     cover: Floats | None = None
 
     def __post_init__(self) -> None:
-        prices = np.array(self.prices, dtype=np.float64)
-        if prices.shape != (self.graph.size,) or not np.isfinite(prices).all():
-            raise InputError(
-                f"a certificate needs one finite price for each of the {self.graph.size} answers"
-            )
-        prices.flags.writeable = False
-        object.__setattr__(self, "prices", prices)
+        object.__setattr__(self, "prices", _checked_prices(self.prices, self.graph))
 
     @property
     def bound(self) -> float:
@@ -207,7 +212,6 @@ class LimitCertificate:
         choice_rounding = 1e-9
         guesses = self.consumer.loss.guess_count
         choices = np.array(self.choices, dtype=np.float64)
-        prices = np.array(self.prices, dtype=np.float64)
         if not (np.isfinite(self.weight) and self.weight >= 0):
             raise InputError(f"the weight of a limit must be at least 0, got {self.weight}")
         if choices.shape != (guesses, len(self.attack)) or not (
@@ -218,13 +222,8 @@ class LimitCertificate:
                 f"a certificate needs for each of the {guesses} guesses a distribution over the "
                 f"{len(self.attack)} actions"
             )
-        if prices.shape != (self.graph.size,) or not np.isfinite(prices).all():
-            raise InputError(
-                f"a certificate needs one finite price for each of the {self.graph.size} answers"
-            )
-        for name, array in (("choices", choices), ("prices", prices)):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        object.__setattr__(self, "choices", frozen(choices))
+        object.__setattr__(self, "prices", _checked_prices(self.prices, self.graph))
 
     @property
     def bound(self) -> float:

@@ -126,7 +126,7 @@ def tree_route(task: Task) -> Plan | str:
     def solve() -> Design:
         if task.consumer.risk_averse:
             return _universal(task, "tree", reason, noise)
-        values, y = _candidate(task)
+        values, y = candidate_prices(task.phi, task.prior)
         prices, bound = task.proved(task.prior - y, by_theorem=True)
         proof = Certificate(graph, task.epsilon, task.consumer, prices, reason)
         guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
@@ -219,7 +219,7 @@ def candidate_route(task: Task) -> Plan | str:
     if isinstance(noise, str):
         return noise
     try:
-        values, y = _candidate(task)
+        values, y = candidate_prices(task.phi, task.prior)
         lam = task.prior - y
         # Where they fail the guess at the lowest entry of Φ⁻¹v shows it mostly; all guesses would
         # take 7 s to do so for sum(195,2).
@@ -260,11 +260,6 @@ def _tight_for_prior(task: Task) -> TightConstraints | str:
     if not task.is_binary:
         return _not_binary(task)
     return _NOT_TIGHT if task.tight is None else task.tight
-
-
-def _candidate(task: Task) -> tuple[Floats, Floats]:
-    r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\Phi^{-1} v`."""
-    return candidate_prices(task.phi, task.prior)
 
 
 def _likeliest(task: Task, noise: TightConstraints) -> Ints:

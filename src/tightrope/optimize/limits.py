@@ -13,7 +13,6 @@ without one they are solved as they stand. Either way the result carries a certi
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,7 +33,6 @@ from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_whole
 from tightrope.optimize.objective import TOTAL, Side
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
-from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Stopped, Watch
 from tightrope.optimize.result import Design
@@ -92,17 +90,16 @@ def design_limited(
     if consumer.risk_averse:
         raise InputError("a design under a limit needs a consumer with a prior")
     level = None if epsilon is None else Epsilon.of(epsilon)
-    attack = _attack(graph, consumer, attacker_prior, gain)
-    search = _Search(
-        graph, level, consumer, attack, max_vulnerability, max_loss, checked_gap(gap), watch,
-        settings,
-    )  # fmt: skip
+    aim = LimitedLoss(
+        Problem.of(graph, level, consumer),
+        consumer.prior.probabilities,
+        _attack(graph, consumer, attacker_prior, gain),
+        float(max_vulnerability if max_loss is None else max_loss),  # type: ignore[arg-type]
+        "loss" if max_loss is None else "vulnerability",
+    )
+    search = _Search(aim, consumer, checked_gap(gap), watch, settings)
     matrix, certificate, stopped = search.run()
     watch.say("checking the prices of every guess")
-    minimised = certificate.minimised
-    loss, leak = search.loss(matrix), search.vulnerability(matrix)
-    value = loss if minimised == "loss" else leak
-    flat = search.flat_loss if minimised == "loss" else search.flat_vulnerability
     used = np.flatnonzero(matrix.max(axis=0) > 0)
     labels = [consumer.loss.guess_label(int(k)) for k in used]
     channel = Channel(matrix[:, used], inputs=graph.labels, outputs=labels)
@@ -111,15 +108,15 @@ def design_limited(
         epsilon=level,
         consumers=(consumer,),
         route="limited",
-        reason=f"the least {minimised} under a limit is a linear program over private columns",
+        reason=f"the least {aim.minimised} under a limit is a linear program over private columns",
         channel=channel,
         general=channel,
-        expected_loss=loss,
-        vulnerability=leak,
-        bound=min(certificate.checked_bound(), value),
-        limit=certificate.limit,
-        minimised=minimised,
-        scale=settings.small_share * abs(flat),
+        expected_loss=aim.loss(matrix),
+        vulnerability=aim.vulnerability(matrix),
+        bound=min(certificate.checked_bound(), aim.value(matrix)),
+        limit=aim.limit,
+        minimised=aim.minimised,
+        scale=settings.small_share * abs(aim.value(aim.flat)),
         certificate=certificate,
         wanted_gap=gap,
         stopped=stopped,
@@ -203,207 +200,126 @@ def _attack(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """One request for a mechanism under a limit: the attacker's weights and one of two limits."""
+    """One request for a mechanism under a limit."""
 
-    graph: AnswerGraph
-    level: Epsilon | None
+    aim: LimitedLoss
     consumer: Consumer
-    attack: Floats
-    max_vulnerability: float | None
-    max_loss: float | None
     gap: float
     watch: Watch
     settings: SolverSettings
 
-    @property
-    def minimised(self) -> Literal["loss", "vulnerability"]:
-        """What is minimised; the other is limited."""
-        return "loss" if self.max_loss is None else "vulnerability"
-
-    @property
-    def costs(self) -> Floats:
-        """The costs of the guesses."""
-        return self._problem.costs
-
-    @property
-    def flat_loss(self) -> float:
-        """The loss of the best guess without an answer."""
-        return float(self.costs.sum(axis=0).min())
-
-    @property
-    def flat_vulnerability(self) -> float:
-        """What the attacker gains without an answer."""
-        return float(self.attack.sum(axis=1).max())
-
-    def loss(self, matrix: Floats) -> float:
-        """Return the expected loss of a channel with one column for each guess."""
-        return float((self.costs * matrix).sum())
-
-    def vulnerability(self, matrix: Floats) -> float:
-        """Return what the attacker gains from a channel."""
-        return float((self.attack @ matrix).max(axis=0).sum())
-
     def run(self) -> tuple[Floats, LimitCertificate, bool]:
         """Return the columns, the certificate, and whether the search was stopped."""
-        if self.max_loss is None:
-            assert self.max_vulnerability is not None
-            limit, least = self.max_vulnerability, self.flat_vulnerability
-            whose = "an attacker has without any answer"
-            start, spare = None, self._flat()
-        else:
-            limit = self.max_loss
-            start, spare = self._least_loss()
-            least = self.loss(spare)
-            whose = "the best mechanism has" + (f" at ε = {self.level}" if self.level else "")
-        rounding = 1e-12 * abs(least)
-        if limit < least - rounding and self.max_loss is not None and self.watch.over:
+        aim, level = self.aim, self.aim.problem.epsilon
+        kind, start, spare = "vulnerability", None, aim.flat
+        whose = "an attacker has without any answer"
+        if aim.minimised == "vulnerability":
+            kind, (start, spare) = "loss", self._least_loss()
+            whose = "the best mechanism has" + (f" at ε = {level}" if level else "")
+        least = aim.limited(spare)
+        below = aim.limit < least - 1e-12 * abs(least)
+        if below and kind == "loss" and self.watch.over:
             raise CheckFailed(
-                f"time was up before a mechanism with a loss of at most {limit} was found: the "
+                f"time was up before a mechanism with a loss of at most {aim.limit} was found: the "
                 f"best so far loses {least:.9g}; allow more time or a larger loss"
             )
-        if not np.isfinite(limit) or limit < least - rounding:
-            kind = "vulnerability" if self.max_loss is None else "loss"
+        if below or not np.isfinite(aim.limit):
             raise InputError(
                 f"the limit on {kind} must be finite and at least {_rounded_up(least):.9g}, which "
-                f"{whose}, got {limit}"
+                f"{whose}, got {aim.limit}"
             )
         try:
-            return self._searched(limit, start, spare)
-        except Stopped:
-            return spare, self._first_proof(limit), True
-
-    def _searched(
-        self, limit: float, start: dict[int, Face] | None, spare: Floats
-    ) -> tuple[Floats, LimitCertificate, bool]:
-        """Solve small problems as one program, others, or where digits lack, over rays."""
-        if self.level is None or self._entries <= self.settings.limited_first_entries:
-            self.watch.say(f"solving the program under the limit with {self._entries} entries")
-            matrix, certificate = self._program(limit)
-            matrix = self._kept(matrix, spare, limit)
-            if self.level is None or self._reached(matrix, certificate):
-                return matrix, certificate, False
-        objective = self._objective(limit)
-        try:
+            if level is None:
+                return self._without_level(spare)
             found = run_engine(
-                objective, gap=self.gap, progress=self.watch, start=start, settings=self.settings
+                aim, gap=self.gap, progress=self.watch, start=start, settings=self.settings
             )
         except CheckFailed as failed:
             raise CheckFailed(
-                f"the search under the limit {limit} failed: raise it a little ({failed})"
+                f"the search under the limit {aim.limit} failed: raise it a little ({failed})"
             ) from failed
-        matrix = self._matrix(found.columns)
-        certificate = self._proof(limit, *objective.proof(found.multipliers, found.prices))
-        return self._kept(matrix, spare, limit), certificate, found.stopped
+        except Stopped:
+            return spare, self._first_proof(), True
+        matrix = self._kept(self._matrix(found.columns), spare)
+        return matrix, self._proof(*aim.proof(found.multipliers, found.prices)), found.stopped
 
-    def _first_proof(self, limit: float) -> LimitCertificate:
+    def _without_level(self, spare: Floats) -> tuple[Floats, LimitCertificate, bool]:
+        """Solve one program over all columns: the best prices are the least costs."""
+        aim, (n, guesses) = self.aim, self.aim.problem.costs.shape
+        entries = guesses * (np.count_nonzero(aim.attack) + len(aim.attack) + n)
+        if entries > self.settings.program_entries:
+            raise TooLarge(
+                f"the program under a leakage limit would have {entries} entries, more than "
+                f"{self.settings.program_entries}: use fewer answers or actions"
+            )
+        self.watch.say(f"solving the program under the limit with {entries} entries")
+        found = solve_whole(aim, self.watch)
+        proof = self._proof(*aim.proof(found.multipliers, found.prices))
+        matrix = self._kept(self._matrix(found.columns), spare)
+        return matrix, replace(proof, prices=proof.costs().min(axis=1)), False
+
+    def _first_proof(self) -> LimitCertificate:
         """Return a certificate that needs no search: prices at which every guess is free."""
-        actions = len(self.attack)
-        choices = np.full((self.costs.shape[1], actions), 1 / actions)
-        proof = self._proof(limit, 0.0, choices, np.zeros(self.graph.size))
+        (n, guesses), actions = self.aim.problem.costs.shape, len(self.aim.attack)
+        proof = self._proof(0.0, np.full((guesses, actions), 1 / actions), np.zeros(n))
         return replace(proof, prices=proof.costs().min(axis=1))
 
-    def _proof(
-        self, limit: float, weight: float, choices: Floats, prices: Floats
-    ) -> LimitCertificate:
-        asked = (self.graph, self.level, self.consumer, self.attack, limit, self.minimised)
-        return LimitCertificate(*asked, weight, choices, prices)
+    def _proof(self, weight: float, choices: Floats, prices: Floats) -> LimitCertificate:
+        aim, problem = self.aim, self.aim.problem
+        asked = (problem.graph, problem.epsilon, self.consumer, aim.attack, aim.limit)
+        return LimitCertificate(*asked, aim.minimised, weight, choices, prices)
 
     def baselines(self) -> dict[str, float]:
         """Return what is minimised of simple noise that keeps the limit."""
-        size = self.graph.size
-        if self.level is None or size**2 > self.settings.baseline_entries:
+        aim, problem = self.aim, self.aim.problem
+        if problem.epsilon is None or problem.size**2 > self.settings.baseline_entries:
             return {}
 
         def measure(noise: Channel) -> float | None:
-            joint = self.costs.T @ noise.matrix()
-            loss = float(joint.min(axis=0).sum())
-            leak = self.vulnerability(noise.matrix())
-            if self.max_loss is None:
-                assert self.max_vulnerability is not None
-                return loss if leak <= self.max_vulnerability else None
-            return leak if loss <= self.max_loss else None
+            leak = aim.vulnerability(noise.matrix())
+            loss = float((problem.costs.T @ noise.matrix()).min(axis=0).sum())
+            value, limited = (loss, leak) if aim.minimised == "loss" else (leak, loss)
+            return value if limited <= aim.limit else None
 
-        return compared(self.graph, self.level, measure)
-
-    @functools.cached_property
-    def _problem(self) -> Problem:
-        return Problem.of(self.graph, self.level, self.consumer)
-
-    def _objective(self, limit: float) -> LimitedLoss:
-        prior = self.consumer.prior.probabilities
-        return LimitedLoss(self._problem, prior, self.attack, limit, self.minimised)
-
-    def _reached(self, matrix: Floats, certificate: LimitCertificate) -> bool:
-        """Whether columns and certificate agree within half the gap."""
-        value = self.loss(matrix) if self.minimised == "loss" else self.vulnerability(matrix)
-        return value - certificate.bound <= self.gap / 2 * abs(value)
-
-    def _flat(self) -> Floats:
-        matrix = np.zeros(self.costs.shape)
-        matrix[:, int(self.costs.sum(axis=0).argmin())] = 1.0
-        return matrix
+        return compared(problem.graph, problem.epsilon, measure)
 
     def _least_loss(self) -> tuple[dict[int, Face] | None, Floats]:
         """Return the mechanism with the least loss of all, and the faces that hold it."""
-        if self.level is None:
-            matrix = np.zeros(self.costs.shape)
-            matrix[np.arange(len(matrix)), self.costs.argmin(axis=1)] = 1.0
+        problem = self.aim.problem
+        if problem.epsilon is None:
+            matrix = np.zeros(problem.costs.shape)
+            matrix[np.arange(len(matrix)), problem.costs.argmin(axis=1)] = 1.0
             return None, matrix
-        found = run_engine(self._problem, gap=min(self.gap, 1e-9), progress=self.watch)
+        found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
         return found.faces, self._matrix(found.columns)
 
     def _matrix(self, columns: dict[int, Floats]) -> Floats:
         """Return private columns for all guesses, from numerical ones."""
-        matrix = np.zeros(self.costs.shape)
-        for k, column in private_columns(self._problem, columns).items():
+        matrix = np.zeros(self.aim.problem.costs.shape)
+        for k, column in private_columns(self.aim.problem, columns).items():
             matrix[:, k] = column
         return matrix
 
-    def _kept(self, matrix: Floats, spare: Floats, limit: float) -> Floats:
+    def _kept(
+        self, matrix: Floats, spare: Floats, *, spared: float = 1e-12, most: float = 1e-6
+    ) -> Floats:
         """Mix in a mechanism well under the limit until the limit is kept.
 
-        Solvers keep a limit up to their tolerance only; both quantities are convex.
+        Solvers keep a limit up to their tolerance only; both quantities are convex. Where that
+        costs little the mixture stays the part ``spared`` of the limit below it, so that it keeps
+        the limit when it is rounded to integers. Mixing away more than ``most`` would cost more
+        than it mends: the limit is nearly infeasible.
         """
-        measure, other = self.vulnerability, self.loss
-        if self.max_loss is not None:
-            measure, other = other, measure
-        has, least = measure(matrix), measure(spare)
+        aim = self.aim
+        has, least, value = aim.limited(matrix), aim.limited(spare), aim.value(matrix)
         if has <= least:
             return matrix
-        margin = self.settings.limit_margin * abs(limit) / (has - least)
-        needed = (has - limit) / (has - least)
-        value, dear = other(matrix), other(spare) - other(matrix)
+        needed, margin = np.array([has - aim.limit, spared * abs(aim.limit)]) / (has - least)
+        dear = aim.value(spare) - value
         share = needed + (min(margin, self.gap / 8 * abs(value) / dear) if dear > 0 else margin)
-        if not 0 < share <= 1 or needed > self.settings.most_mixed:
+        if not 0 < share <= 1 or needed > most:
             return matrix
-        return (1 - share) * matrix + share * spare
-
-    @property
-    def _entries(self) -> int:
-        """The number of entries of the plain program."""
-        n, guesses = self.costs.shape
-        edges = 0 if self.level is None else self.graph.edge_count
-        actions = len(self.attack)
-        return int(guesses * (np.count_nonzero(self.attack) + actions + 4 * edges + n))
-
-    def _program(self, limit: float) -> tuple[Floats, LimitCertificate]:
-        """Solve the whole problem as one program."""
-        most = self.settings.program_entries
-        if self._entries > most:
-            raise TooLarge(
-                f"the program under a leakage limit would have {self._entries} entries, more than "
-                f"{most}: use fewer answers or actions"
-            )
-        objective = self._objective(limit)
-        found = solve_whole(objective, self.watch)
-        proof = self._proof(limit, *objective.proof(found.multipliers, found.prices))
-        if self.level is None:
-            # Without a privacy level the best prices are the least costs.
-            prices = proof.costs().min(axis=1)
-        else:
-            weighed = self._problem.weighed(proof.costs())
-            prices = price(weighed, Pricer(weighed), proof.prices, weighed.guesses).prices
-        return self._matrix(found.columns), replace(proof, prices=prices)
+        return np.asarray((1 - share) * matrix + share * spare)
 
 
 def _rounded_up(value: float) -> float:
@@ -443,11 +359,33 @@ class LimitedLoss:
     attack: Floats
     limit: float
     minimised: Literal["loss", "vulnerability"]
-    #: A guess must stay in the program, which alone knows what the attacker does there.
+
+    def loss(self, matrix: Floats) -> float:
+        """Return the expected loss of a channel with one column for each guess."""
+        return float((self.problem.costs * matrix).sum())
+
+    def vulnerability(self, matrix: Floats) -> float:
+        """Return what the attacker gains from a channel."""
+        return float((self.attack @ matrix).max(axis=0).sum())
+
+    def value(self, matrix: Floats) -> float:
+        """Return what is minimised."""
+        return self.loss(matrix) if self.minimised == "loss" else self.vulnerability(matrix)
+
+    def limited(self, matrix: Floats) -> float:
+        """Return what has a limit."""
+        return self.vulnerability(matrix) if self.minimised == "loss" else self.loss(matrix)
+
+    @property
+    def flat(self) -> Floats:
+        """The channel of the best guess without an answer."""
+        matrix = np.zeros(self.problem.costs.shape)
+        matrix[:, int(self.problem.costs.sum(axis=0).argmin())] = 1.0
+        return matrix
 
     @property
     def guesses(self) -> Ints:
-        """All guesses."""
+        """All guesses: the program alone knows what the attacker does at one."""
         return self.problem.guesses
 
     @property
@@ -472,72 +410,55 @@ class LimitedLoss:
 
     def proof(self, multipliers: Floats, prices: Floats) -> tuple[float, Floats, Floats]:
         """Return weight, choices and prices of a certificate from those of an engine."""
-        weight, choices = float(multipliers[0]), self._choices(multipliers)
-        if self.minimised == "loss":
-            # Without weight on the limit any distribution will do.
-            even = np.full_like(choices, 1 / choices.shape[1])
-            choices = choices / weight if weight > 0 else even
-        choices = choices / choices.sum(axis=1, keepdims=True)
+        weight, choices = float(multipliers[0]), _distributions(self._choices(multipliers))
         return weight, choices, prices + weight * self.limit * self.prior
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
-        """Return the rows of the attacker at each guess, then the row of the limit."""
+        """Return the row of the limit, then the rows of the attacker at each guess."""
         from scipy.sparse import coo_array
 
-        costs, attack = self.problem.costs, self.attack
+        costs, attack, least = self.problem.costs, self.attack, self.minimised == "loss"
         gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
         loss_unit = max(float(np.abs(costs).mean()), 1e-300)
-        own = float(start[-1]) + np.arange(len(faces))
-        at, column, value = [], [], []
-        guess, action = [], []
-        count = 0
+        unit = gain_unit if least else loss_unit
+        at, column, value, which, count = [], [], [], [], 1
         for q, (k, face) in enumerate(faces.items()):
             kept = _actions_that_matter(attack, face)
             row, i = np.nonzero(attack[kept])
-            at += [count + row, count + np.arange(len(kept))]
-            column += [start[q] + face.component[i], np.full(len(kept), own[q])]
-            value += [-attack[kept][row, i] * face.shape[i] / gain_unit, np.ones(len(kept))]
-            guess.append(np.full(len(kept), k))
-            action.append(kept)
+            each, gained = count + np.arange(len(kept)), np.full(len(kept), start[-1] + q)
+            # The limit is on what the attacker gains at the guesses, or on what the columns cost.
+            limited = gained[:1] if least else start[q] + face.component
+            share = np.ones(1) if least else costs[:, k] * face.shape / unit
+            at += [each[row], each, np.zeros(len(limited), np.int64)]
+            column += [start[q] + face.component[i], gained, limited]
+            value += [-attack[kept][row, i] * face.shape[i] / gain_unit, np.ones(len(kept)), -share]
+            which.append(k * len(attack) + kept)
             count += len(kept)
-        if self.minimised == "loss":
-            at.append(np.full(len(faces), count))
-            column.append(own)
-            value.append(-np.ones(len(faces)))
-            bound = -self.limit / gain_unit
-            limit_unit, extra = gain_unit, np.zeros(len(faces))
-            column_costs = costs
-        else:
-            for q, (k, face) in enumerate(faces.items()):
-                at.append(np.full(len(costs), count))
-                column.append(start[q] + face.component)
-                value.append(-costs[:, k] * face.shape / loss_unit)
-            bound = -self.limit / loss_unit
-            limit_unit, extra = loss_unit, np.full(len(faces), gain_unit)
-            column_costs = np.zeros_like(costs)
-        shape = (count + 1, int(start[-1]) + len(faces))
-        place = (np.concatenate(at), np.concatenate(column).astype(np.int64))
+        place = (np.concatenate(at), np.concatenate(column))
+        shape = (count, int(start[-1]) + len(faces))
         rows = coo_array((np.concatenate(value), place), shape).tocsr()
-        which = np.concatenate(guess), np.concatenate(action)
 
         def read(duals: Floats) -> tuple[Floats, Floats]:
-            weight = max(0.0, float(duals[-1]) / limit_unit)
+            weight = max(0.0, float(duals[0]) / unit)
             choices = np.zeros((costs.shape[1], len(attack)))
-            choices[which] = np.maximum(duals[:-1], 0.0) / gain_unit
-            multipliers = np.append(weight, self._normal(weight, choices).ravel())
-            return multipliers, -weight * self.limit * self.prior
+            choices.flat[np.concatenate(which)] = np.maximum(duals[1:], 0.0)
+            # Solvers keep but nearly the sum that the choices at a guess must have.
+            choices = (weight if least else 1.0) * _distributions(choices)
+            return np.append(weight, choices.ravel()), -weight * self.limit * self.prior
 
-        return Side(column_costs, extra, rows, np.append(np.zeros(count), bound), read, TOTAL)
-
-    def _normal(self, weight: float, choices: Floats) -> Floats:
-        """Return choices with the sum that they must have, which solvers keep but nearly."""
-        total = weight if self.minimised == "loss" else 1.0
-        sums = choices.sum(axis=1, keepdims=True)
-        even = np.full_like(choices, 1 / choices.shape[1])
-        return np.asarray(total * np.divide(choices, sums, out=even, where=sums > 0))
+        extra = np.full(len(faces), 0.0 if least else gain_unit)
+        lower = np.append(-self.limit / unit, np.zeros(count - 1))
+        return Side(costs if least else np.zeros_like(costs), extra, rows, lower, read, TOTAL)
 
     def _choices(self, multipliers: Floats) -> Floats:
         return multipliers[1:].reshape(-1, len(self.attack))
+
+
+def _distributions(choices: Floats) -> Floats:
+    """Return rows divided by their sums: even ones where no action has weight, as any will do."""
+    sums = choices.sum(axis=1, keepdims=True)
+    even = np.full_like(choices, 1 / choices.shape[1])
+    return np.asarray(np.divide(choices, sums, out=even, where=sums > 0))
 
 
 def _actions_that_matter(attack: Floats, face: Face) -> Ints:

@@ -185,13 +185,8 @@ def _in_the_plane(
         lines = [o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)]
     across, up = np.meshgrid(*lines, indexing="ij")
     plane = np.stack([across.ravel(), up.ravel()], axis=1)
-    nearest = np.zeros(len(plane), np.int64)
-    best = np.full(len(plane), np.inf)
-    away = np.empty((len(places), len(plane)))
-    for k, place in enumerate(places):
-        away[k] = np.hypot(*(plane - place).T)
-        closer = away[k] < best
-        best[closer], nearest[closer] = away[k][closer], k
+    away = np.array([np.hypot(*(plane - place).T) for place in places])
+    nearest = away.argmin(axis=0)
     rows = [np.bincount(nearest, np.exp(-rate * far), len(places)) for far in away]
     matrix = np.array(rows)
     return Channel(

@@ -33,6 +33,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
@@ -41,7 +42,7 @@ from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
-from tightrope.optimize.planner import checked_gap, compared, design, graph_of
+from tightrope.optimize.planner import checked_gap, compared, consumer_of, design, graph_of
 from tightrope.optimize.pricing import Pricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch
@@ -94,14 +95,8 @@ def design_many(
 def _checked(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:
     if not consumers:
         raise InputError("at least one consumer is needed, got none")
-    for c in consumers:
-        if c.risk_averse:
-            raise InputError("one mechanism for many needs consumers with priors")
-        if c.loss.size != graph.size:
-            raise InputError(
-                f"every consumer must be over the {graph.size} answers of {graph.name}, "
-                f"got {c.loss.size}"
-            )
+    if any(consumer_of(one, graph).risk_averse for one in consumers):
+        raise InputError("one mechanism for many needs consumers with priors")
     return tuple(consumers)
 
 
@@ -314,7 +309,7 @@ class RegretSearch:
 
     def run(self) -> None:
         """Add rays until the worst regret is proved, or nothing more can be done."""
-        while self.rounds < self.settings.regret_rounds:
+        while self.rounds < self.settings.most_rounds:
             self.rounds += 1
             try:
                 rays = self._explored(*self._master())
@@ -350,8 +345,8 @@ class RegretSearch:
         """Look for cheap rays at a point of the dual, and note what it proves."""
         noise = self.slack / (16 * self.problem.size)
         known = {named(ray) for ray in self.heights}
-        tuples = Branches(self.consumers, self.pricer, share, prices, noise, known, self.settings)
-        rays = tuples.explore(self._told)
+        tuples = Branches(self.consumers, self.pricer, share, prices, noise, known)
+        rays = tuples.explore(self.settings.regret_branches, self._told)
         self.finished = not len(tuples.open)
         self.bound = max(self.bound, float(tuples.proved().sum() - share @ self.optima))
         return rays
@@ -427,9 +422,12 @@ def named(heights: Heights, places: int = 9) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parts of tuples with what pricing says about them, one entry (or row) for each."""
+    """Parts of tuples with what pricing says about them, one entry (or row) for each.
 
-    taken: Ints
+    ``fixed`` says which of the consumers have a guess.
+    """
+
+    fixed: NDArray[np.bool_]
     weights: Floats
     values: Floats
     heights: Heights
@@ -464,8 +462,6 @@ class Branches:
         A branch whose value is not below minus this is done; what it lacks lowers the bound.
     known
         The names of rays that are no news.
-    settings
-        The limits of the search.
 
     Examples
     --------
@@ -474,10 +470,10 @@ class Branches:
     >>> pricer = Pricer(Problem(Clique(2), Epsilon.of("ln(2)"), np.zeros((2, 1))))
     >>> two = ConsumerCosts((np.array([[0, 0.5], [0.5, 0]]),) * 2, np.full((2, 2), 1 / 6), 0.5)
     >>> done = Branches(two, pricer, np.full(2, 0.5), np.full(2, 1 / 6), 1e-12)
-    >>> len(done.explore()), len(done.open), round(float(done.proved().sum()), 9)
+    >>> len(done.explore(100)), len(done.open), round(float(done.proved().sum()), 9)
     (0, 0, 0.333333333)
     >>> news = Branches(two, pricer, np.full(2, 0.5), np.full(2, 0.2), 1e-12)
-    >>> sorted(news.explore().tolist())
+    >>> sorted(news.explore(100).tolist())
     [[0, 1], [1, 0]]
     """
 
@@ -489,33 +485,27 @@ class Branches:
         prices: Floats,
         noise: float,
         known: Set[tuple[float, ...]] = frozenset(),
-        settings: SolverSettings | None = None,
     ) -> None:
-        self.settings = settings or SolverSettings()
         self.consumers, self.pricer, self.noise, self.share = consumers, pricer, noise, share
-        self.known = known
-        self.active = np.flatnonzero(share > 0)
-        self.prices = prices
+        self.known, self.prices, self.priced = known, prices, 0
         self.short, self.rounding = np.zeros(len(prices)), np.zeros(len(prices))
         self.found: dict[tuple[float, ...], tuple[float, Heights]] = {}
-        self.priced = 0
-        self.guesses: list[Ints] = [np.arange(consumers.costs[a].shape[1]) for a in self.active]
-        start = share[self.active] @ consumers.floors[self.active] - self.prices
-        self.open = self._after(np.full((1, len(self.active)), -1), start[None, :])
-        for place in range(len(self.active)):
-            if len(self.open):
-                self._screen(place, start)
+        costs, floors, active = consumers.costs, consumers.floors, np.flatnonzero(share > 0)
+        #: For each consumer that counts how each of its guesses changes the weights, in rows.
+        self.changes = [share[a] * (costs[a].T - floors[a]) for a in active]
+        start = share[active] @ floors[active] - prices
+        self.open = self._after(np.zeros((1, len(active)), bool), start[None, :])
 
-    def explore(self, stop: Callable[[], bool] = lambda: False) -> Heights:
+    def explore(self, most: int, stop: Callable[[], bool] = lambda: False) -> Heights:
         """Return rays with negative values, the cheapest first, or close all branches.
 
-        ``stop`` is asked between batches.
+        At most about so many parts of tuples are priced; ``stop`` is asked between batches.
         """
-        most, known = self.settings.regret_branches, 0
-        while len(self.open) and len(self.found) < self.settings.regret_enough_rays:
+        known = 0
+        while len(self.open):
             if len(self.found) > known:
                 # Rays at hand are worth more now than better ones much later.
-                most, known = min(2 * self.priced, self.settings.regret_branches), len(self.found)
+                most, known = min(2 * self.priced, most), len(self.found)
             if self.priced >= most or stop():
                 break
             self._step()
@@ -527,61 +517,32 @@ class Branches:
         self._close(self.open)
         return self.prices - self.short - self.rounding
 
-    def _screen(self, place: int, start: Floats) -> None:
-        """Leave out the guesses that no negative value needs, whatever the others guess."""
-        change = self._change(place)
-        taken = np.full((len(change), len(self.active)), -1)
-        taken[:, place] = np.arange(len(change))
-        left = self._after(taken, start + change)
-        self.guesses[place] = left.taken[:, place]
-        if not len(left):
-            # Every tuple has some guess of this consumer: nothing is left to look at.
-            self.open = self.open[:0]
-
-    def _change(self, place: int) -> Floats:
-        """Return for each guess of a consumer how it changes the weights, one row for each."""
-        a = int(self.active[place])
-        costs = self.consumers.costs[a][:, self.guesses[place]]
-        return np.asarray(self.share[a] * (costs.T - self.consumers.floors[a]))
-
-    def _step(self) -> None:
-        """Take the branches with the lowest values and fix one more guess in each of them."""
+    def _step(self, width: int = 64) -> None:
+        """Take so many branches with the lowest values and fix one more guess in each of them."""
         order = np.argsort(self.open.values, kind="stable")
-        width = self.settings.regret_width
         first, self.open = self.open[order[:width]], self.open[order[width:]]
-        gaps = self._gaps(first)
+        rays = self.consumers.alpha ** first.heights.astype(float)
+        # How far the floor of a consumer with an open guess is below its real costs.
+        gaps = np.stack([(rays @ change.T).min(axis=1) for change in self.changes], axis=1)
+        gaps[first.fixed] = -1.0
         # Where no floor is below the real costs, the ray that was found is the news.
         known = gaps.max(axis=1) <= 0
         self._close(first[known])
-        if known.all():
-            return
-        children, weights = [], []
-        for b in np.flatnonzero(~known).tolist():
-            place = int(gaps[b].argmax())
-            taken = np.repeat(first.taken[b : b + 1], len(self.guesses[place]), axis=0)
-            taken[:, place] = self.guesses[place]
-            children.append(taken)
-            weights.append(first.weights[b] + self._change(place))
-        left = self._after(np.concatenate(children), np.concatenate(weights))
-        self.open = self.open.and_more(left)
+        place = np.where(known, -1, gaps.argmax(axis=1))
+        for a in np.unique(place[~known]).tolist():
+            parts, change = first[place == a], self.changes[a]
+            fixed = np.repeat(parts.fixed, len(change), axis=0)
+            fixed[:, a] = True
+            weights = (parts.weights[:, None] + change).reshape(len(fixed), -1)
+            self.open = self.open.and_more(self._after(fixed, weights))
 
-    def _gaps(self, parts: _Parts) -> Floats:
-        """Return for each ray and consumer with an open guess how far its floor is below."""
-        rays = self.consumers.alpha ** parts.heights.astype(float)
-        gaps = np.full(parts.taken.shape, -1.0)
-        for place in range(len(self.active)):
-            extra = (rays @ self._change(place).T).min(axis=1)
-            gaps[:, place] = np.where(parts.taken[:, place] < 0, extra, -1.0)
-        return gaps
-
-    def _after(self, taken: Ints, weights: Floats) -> _Parts:
+    def _after(self, fixed: NDArray[np.bool_], weights: Floats) -> _Parts:
         """Price parts of tuples, close those that are done and return the others."""
-        self.priced += len(taken)
-        anchors = weights.argmin(axis=1)
-        rays = self.pricer.cheapest(weights.T, anchors)
+        self.priced += len(fixed)
+        rays = self.pricer.cheapest(weights.T, weights.argmin(axis=1))
         elsewhere = np.setdiff1d(np.arange(weights.shape[1]), rays.places)
         self.rounding[elsewhere] = np.maximum(self.rounding, rays.short)[elsewhere]
-        parts = _Parts(taken, weights, rays.values, rays.heights, rays.places)
+        parts = _Parts(fixed, weights, rays.values, rays.heights, rays.places)
         done = rays.values >= -np.maximum(self.noise, rays.noise)
         self._close(parts[done])
         self._note(rays.heights[~done])
@@ -595,11 +556,9 @@ class Branches:
         rays = self.consumers.alpha ** low.astype(float)
         real = self.consumers.worth(low) @ self.share - rays @ self.prices
         for q in np.flatnonzero(real < -self.noise).tolist():
-            name = named(low[q])
-            if name not in self.known:
+            if (name := named(low[q])) not in self.known:
                 self.found[name] = (float(real[q]), low[q])
 
     def _close(self, parts: _Parts) -> None:
         """Lower prices by what is lacking: then no ray of these parts is negative."""
-        lacking = np.maximum(-parts.values, 0.0)
-        np.maximum.at(self.short, parts.places, lacking)
+        np.maximum.at(self.short, parts.places, np.maximum(-parts.values, 0.0))

@@ -81,27 +81,13 @@ class SolverSettings:
     patience: int = 12
 
     # -- limits on leakage ------------------------------------------------------------------
-    #: With a privacy level the program over whole columns is tried first up to this many entries:
-    #: that of the engine has a row for each guess and action here, which takes its advantage away.
-    limited_first_entries: int = 400_000
-    #: The design stays this part of a limit below it where that costs little, so that it keeps
-    #: the limit when it is rounded to integers.
-    limit_margin: float = 1e-12
-    #: Mixing away more than this would cost more than it mends: the limit is nearly infeasible.
-    most_mixed: float = 1e-6
     #: A value below this part of what is had without an answer, or of the largest loss where losses
     #: have both signs, is measured by that part.
     small_share: float = 1e-3
 
     # -- one mechanism for many consumers ---------------------------------------------------
-    #: Most rounds of column generation.
-    regret_rounds: int = 300
-    #: Branches that are taken up together, most parts of tuples that one search prices, and the
-    #: rays with which it ends. With 1 ray six questions for 6 to 16 consumers take 16 s instead
-    #: of 6, and with 400 rays 8.5.
-    regret_width: int = 64
+    #: Most parts of tuples that one search prices.
     regret_branches: int = 300_000
-    regret_enough_rays: int = 40
 
     # -- proofs in files --------------------------------------------------------------------
     #: On powers of paths the prices alone are proved beyond this many guesses times edges.

@@ -57,11 +57,7 @@ def unbounded_route(task: Task) -> Plan | str:
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss does not follow from the distance of two answers"
-
-    def solve() -> Design:
-        return _solved(task, lattice, reason)
-
-    return Plan(reason, solve)
+    return Plan(reason, lambda: _solved(task, lattice, reason))
 
 
 def worst_case(task: Task) -> Task:

@@ -42,12 +42,12 @@ def test_priors_are_distributions() -> None:
 def test_a_question_is_answered_in_its_own_process_and_ended_at_its_limit() -> None:
     easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
     rays = {"dual_variables": 0}
-    asked = [rays, {"dual_variables": 10_000}, {"regret_width": 1}, {"no_such_field": 1}]
+    asked = [rays, {"dual_variables": 10_000}, {"regret_branches": 1}, {"no_such_field": 1}]
     found, whole, same, unread = suite.run(easy, 30, asked)
     assert (found.status, found.route) == ("certified", "rays")
     assert (whole.status, whole.route) == ("certified", "dual")
     assert "dual_variables" in found.read
-    assert "regret_width" not in found.read
+    assert "regret_branches" not in found.read
     assert same == unread == found
     hard = suite.Question("sum(60,5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
     (over,) = suite.run(hard, 0.5, [{}])

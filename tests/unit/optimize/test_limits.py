@@ -7,9 +7,12 @@ import pytest
 
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
-from tightrope.errors import InputError
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, PathPower
 from tightrope.optimize import SolverSettings, design, design_limited, trade_off
+from tightrope.optimize.limits import LimitedLoss
+from tightrope.optimize.master import solve_whole
+from tightrope.optimize.problem import Problem
 
 
 def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
@@ -20,17 +23,20 @@ def test_binary_loss_and_bayes_vulnerability_are_two_sides() -> None:
 
 
 @pytest.mark.parametrize("minimised", ["max_vulnerability", "max_loss"])
-def test_engine_and_plain_program_agree(minimised) -> None:
+def test_faces_and_the_program_over_whole_columns_agree(minimised) -> None:
     graph = PathPower(12, 3)
     consumer = Consumer.of(graph, prior="binomial(.4)", loss="absolute")
     limit = {minimised: 0.24 if minimised == "max_vulnerability" else 1.3}
-    plain = design_limited(graph, consumer, epsilon=1, **limit)
-    rays = design_limited(
-        graph, consumer, epsilon=1, settings=SolverSettings(limited_first_entries=0), **limit
+    found = design_limited(graph, consumer, epsilon=1, **limit)
+    aim = LimitedLoss(
+        Problem.of(graph, found.epsilon, consumer),
+        consumer.prior.probabilities,
+        found.certificate.attack,
+        found.limit,
+        found.minimised,
     )
-    assert plain.certified
-    assert rays.certified
-    assert rays.bound == pytest.approx(plain.bound, rel=1e-9)
+    assert found.certified
+    assert found.bound == pytest.approx(solve_whole(aim).value, rel=1e-9)
 
 
 @pytest.mark.parametrize("level", [None, "ln(2)"])
@@ -72,7 +78,6 @@ def test_a_search_under_a_limit_can_be_stopped() -> None:
         epsilon=1,
         max_vulnerability=0.22,
         progress=lambda told: seen.append(told) or True,
-        settings=SolverSettings(limited_first_entries=0),
     )
     assert len(seen) == 1
     assert found.stopped
@@ -128,5 +133,8 @@ def test_requests_without_sense_are_refused() -> None:
         design_limited(PathPower(3), max_loss=0.1, gap=0)
     with pytest.raises(InputError, match="one finite column"):
         design_limited(PathPower(3), max_vulnerability=0.9, gain=[[1, 0]])
+    few = SolverSettings(program_entries=20)
+    with pytest.raises(TooLarge, match="27 entries, more than 20"):
+        design_limited(PathPower(3), max_vulnerability=0.9, settings=few)
     with pytest.raises(InputError, match="at least 2 points"):
         trade_off(PathPower(3), points=1)

@@ -196,7 +196,7 @@ def test_an_interruption_ends_the_search_with_the_best_so_far(twelve) -> None:
 
 
 def test_branches_left_open_are_part_of_the_bound(twelve) -> None:
-    few = SolverSettings(regret_branches=20)
+    few = SolverSettings(regret_branches=5)
     cut = design_many(twelve.graph, "1/2", twelve.consumers, settings=few)
     assert not cut.certified
     assert "stayed open" in cut.reason
