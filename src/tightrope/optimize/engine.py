@@ -8,7 +8,6 @@ program with few variables; pricing says which faces must grow, and proves the b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,9 +17,8 @@ from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Priced, Pricer, highest, price
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Callback, Progress, Watch, relative_gap
+from tightrope.optimize.progress import Callback, OutOfSteps, Progress, Watch, relative_gap
 from tightrope.optimize.settings import SolverSettings
-from tightrope.optimize.simplex import OutOfSteps
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +140,13 @@ class _Search:
     def _round(self) -> bool:
         """Solve the program over the faces, price its duals, and grow the faces; whether done."""
         self.rounds += 1
-        self.pricer.seconds = 0.0
+        bound, value = self.best.bound, self.value
         try:
-            solved = self._solved(seconds=max(self.seconds - self.spent, 0.0))
+            solved, here, found = self._priced(max(self.seconds - self.spent, 0.0))
         except OutOfSteps:
-            self.seconds = np.inf
             if self._interior():
                 return True
-            solved = self._solved()
-        bound, value = self.best.bound, self.value
-        here, found = self._priced(solved)
+            solved, here, found = self._priced(np.inf)
         self.master, self.value = solved, min(self.value, solved.value)
         better = self.best.bound > bound or self.value < value
         self.idle = 0 if better else self.idle + 1
@@ -169,18 +164,20 @@ class _Search:
             self.faces = grown
         return False
 
-    def _solved(self, **options: Any) -> MasterSolution:
-        return solve_master(
-            self.problem, self.faces, self.master, self.objective, self.watch, **options
-        )
-
-    def _priced(self, solved: MasterSolution) -> tuple[_Proof, Priced]:
-        """Price at the duals of the master program; what is found, and the best proof, are kept."""
+    def _priced(
+        self, seconds: float, *, refine: bool = False
+    ) -> tuple[MasterSolution, _Proof, Priced]:
+        """Solve the master program and price at its duals, in time; the best proof is kept."""
+        solved = solve_master(
+            self.problem, self.faces, self.master, self.objective, self.watch, refine=refine,
+            seconds=seconds,
+        )  # fmt: skip
+        self.pricer.seconds, self.pricer.most_seconds = 0.0, seconds - solved.seconds
         multipliers = solved.multipliers
         here = _Proof(self.objective.weighed(multipliers), multipliers, np.asarray(solved.prices))
         found, proof = here.priced(self.pricer, self.guesses)
         self.best = max(self.best, proof, key=lambda one: one.bound)
-        return here, found
+        return solved, here, found
 
     def _grown(self, here: _Proof, found: Priced) -> dict[int, Face]:
         """Join the rays with a negative value to the faces of their guesses."""
@@ -217,6 +214,7 @@ class _Search:
         Prices far from the optimum take long to be priced and prove little: those of a point are
         priced when it promises a hundredth of the gap that is proved, or all that is wanted.
         """
+        self.seconds = self.pricer.most_seconds = np.inf
         step = "solving for all columns at once by an interior-point method"
         for point in interior_points(self.objective):
             if point.gap <= max(self.gap / 2, relative_gap(point.value, self.best.bound) / 100):
@@ -241,11 +239,9 @@ class _Search:
         while self.master is not None and not (self.stopped or self._within):
             self.faces = self.master.faces
             try:
-                self.master = self._solved(refine=True, seconds=self.seconds)
-                self._priced(self.master)
+                self.master = self._priced(self.seconds, refine=True)[0]
                 break
             except OutOfSteps:
-                self.seconds = np.inf
                 if self._interior() and not self.stopped:
                     self.master, self.value = None, np.inf
             except KeyboardInterrupt:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
-from tightrope.optimize.progress import Stopped, Watch
+from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
 #: Guesses that are priced between two looks at the clock.
 GUESSES_AT_ONCE = 32
@@ -101,8 +101,8 @@ class Pricer:
             problem.size, problem.edges, problem.lengths, problem.alpha
         )
         self._known: dict[int, Floats] = {}
-        #: About how many seconds of a processor it has taken so far; counted in steps.
-        self.seconds = 0.0
+        #: About how many seconds of a processor it has taken so far, and may; counted in steps.
+        self.seconds, self.most_seconds = 0.0, np.inf
 
     def cheapest(self, weights: Floats, anchors: Ints, names: Sequence[int] = ()) -> CheapestRays:
         """Return the cheapest ray of each guess (column of weights).
@@ -145,6 +145,9 @@ class Pricer:
         with ThreadPoolExecutor(processors()) as pool:
             for lacks in pool.map(search, turns):
                 np.maximum(short, lacks, out=short)
+                if self.seconds > self.most_seconds:
+                    pool.shutdown(cancel_futures=True)
+                    raise OutOfSteps
                 if self._watch is not None and self._watch.still_at_it():
                     pool.shutdown(cancel_futures=True)
                     raise Stopped

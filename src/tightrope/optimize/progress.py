@@ -40,6 +40,10 @@ class Progress:
     step: str = "searching"
 
 
+class OutOfSteps(Exception):
+    """A search would take more steps than it may."""
+
+
 class Stopped(KeyboardInterrupt):
     """Time is up in the middle of a step.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tightrope.errors import CheckFailed
 from tightrope.optimize.problem import Floats, Ints
-from tightrope.optimize.progress import Stopped, Watch
+from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
 #: Entries of the program below this are left out; the final polish puts them back.
 SMALLEST_ENTRY = 1e-12
@@ -36,10 +36,6 @@ CORRECTIONS = 4
 ENOUGH = 1e-17
 #: Factor on the costs of a refined program.
 COST_BOOST = 2.0**12
-
-
-class OutOfSteps(Exception):
-    """The simplex method would take more steps than it may."""
 
 
 @dataclass(frozen=True, eq=False)
