@@ -68,12 +68,11 @@ class SolverSettings:
 
     # -- column generation ------------------------------------------------------------------
     #: When masters and pricing have taken this part of the time that the interior-point method
-    #: would, the latter takes over: faces have grown too wide. sum(116,2) with a random prior and
-    #: binary loss at ε = 0.455 takes 2 s of processor time so, and over 50 s where the faces of
-    #: interior points were handed to the simplex method. With 3 one of 140 questions takes over
-    #: 10 s, and all take 61 s instead of 38; with 0 they take 40 s, but 160 answers at most 3 apart
-    #: 1.1 s instead of 0.6.
-    interior_wait: float = 0.3
+    #: would, the latter takes over: faces have grown too wide. Of 101 random questions those with a
+    #: large ε are up to eight times as slow with 0 (sum(125,3) at ε = 2.87: 1.4 and 11 s of
+    #: processor time), those with a small one up to a third slower with 0.3 (sum(48,8) at ε = 0.5:
+    #: 58 and 38 s).
+    interior_wait: float = 0.1
     #: Most rounds, and rounds without progress after which the search ends where there is no other
     #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
     #: need more rounds than that.
