@@ -206,13 +206,20 @@ class _Path:
         self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
+        self.products = float(self.shares @ (z * y).sum(axis=1)) + float(
+            (self.z[1] * self.y[1]).sum()
+        )
+        each: Any = np.arange(len(self.rows))
+        #: A loss row is like an edge whose slack is a variable.
+        self.row_net = np.arange(len(each) + 1), each, each, 0.0 * each, 0.0 * each
+        self.tight = self.parts[2], np.zeros((1, len(each)), np.bool_)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.side = np.empty_like(self.x)
         self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
-        self.moves: Any = [
-            (np.zeros_like(self.x), *(tuple(np.zeros_like(part) for part in self.z) for _ in "zy"))
-            for _ in range(2)
-        ]
+        self.still, *self.moves = (
+            [tuple(np.zeros_like(part) for part in (self.x, self.z[1])) for _ in "ar"]
+            for _ in range(3)
+        )
 
     def point(self) -> Interior:
         columns = np.empty_like(self.x)
@@ -226,7 +233,7 @@ class _Path:
             value = float(self._lost(self.x).max())
         missing = self.blind * float(np.abs(1 - self._by_class(self.x)).max())
         missing += float(np.abs(self._off()).max(initial=0.0))
-        gap = (self._ahead() + missing) / abs(value)
+        gap = (self.products + missing) / abs(value)
         return Interior(columns, prices, prior, self.unit * value, gap)
 
     def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
@@ -240,23 +247,17 @@ class _Path:
 
         return list(self.pool.map(run, range(0, len(self.x), size)))
 
-    def _pairs(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
-        """Run a compiled loop on slacks and multipliers, of the guesses and of the loss rows."""
-        guesses, rows = (
-            [a[part] if isinstance(a, tuple) else a for a in arrays] for part in (0, 1)
-        )
-        return [*self._each(kernel, *guesses), kernel(self.net, np.ones(1), *rows)]
+    def _pairs(self, kernel: Callable[..., Any], aim: Any, move: Any, *arrays: Any) -> list[Any]:
+        """Run a compiled loop along a direction, on the guesses and on the loss rows."""
+        given = self.z, self.y, aim, *move, self.tight, *arrays
+        guesses, rows = ([a[part] if isinstance(a, tuple) else a for a in given] for part in (0, 1))
+        return [*self._each(kernel, *guesses), kernel(self.row_net, np.ones(1), *rows)]
 
-    def _ahead(self, move: Any = None, a: float = 0.0, b: float = 0.0) -> float:
-        """Return all products of slack and multiplier, so far along a direction."""
-        _, dz, dy = move or self.moves[0]
-        return float(sum(self._pairs(_products, self.z, self.y, dz, dy, a, b)))
-
-    def _lack(self, y: Floats, prices: Floats, prior: Floats, costs: Floats) -> Floats:
-        """Return what is left of costs, and of losses under a prior, by multipliers and prices."""
-        spread = np.empty_like(self.x)
-        self._each(_carried, y, self.losses, self._by_node(self._on_rows(prior)), spread)
-        return np.asarray(costs - self._by_node(prices) - spread)
+    def _carried(self, aim: Any, move: Any) -> Floats:
+        """Return what changes of multipliers carry to the nodes."""
+        spread, (along, rest) = np.empty_like(self.x), move
+        self._each(_carried, self.z[0], self.y[0], aim[0], along[0], rest[0], self.tight[0], spread)
+        return spread
 
     def _by_node(self, by_class: Floats) -> Floats:
         problem = self.problem
@@ -341,67 +342,77 @@ class _Path:
         (aim, other), (move, trial) = self.aims, self.moves
         solve = self._system()
         unspent = np.full(min(1, len(self.rows)), 1 - y[1].sum())
-        # What is missing of feasibility: in costs, in the sums of rows, and in losses.
+        for part, slack, multiplier in zip(aim, z, y, strict=True):
+            np.multiply(-slack, multiplier, out=part)
+        # What is missing of feasibility: in costs, in the sums of rows, and in losses. Without a
+        # move all multipliers are aimed away.
         errors = (
-            self._lack(y[0], self.prices, 0 * y[1], self.costs),
+            self.costs - self._by_node(self.prices) + self._carried(aim, self.still),
             1 - self._by_class(self.x),
             self._off(),
         )
 
-        def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, float, float]:
-            dx, (dz, ds), (dy, dw) = move
+        def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, Floats]:
+            along, rest = move
             lack, missing, off, unspent = errors
-            self._each(_sides, aim[0], z[0], lack, *self.blocks, self.side, dx)
-            lost = self._lost(dx) + aim[1] / y[1] - off
-            dp, dw[0], dt = solve(np.concatenate([missing - self._by_class(dx), lost[0], unspent]))
-            changes, into = (self._by_node(dp), self._by_node(self._on_rows(dw))), (dx, dz, dy)
-            falls = self._each(
-                _moved, aim[0], y[0], z[0], self.side, *self.blocks, self.losses, *changes, *into
-            )
-            ds[:] = (aim[1] - z[1] * dw) / y[1]
-            falls.append(tuple((-d / v).max(initial=0.0) for d, v in ((ds, z[1]), (dw, y[1]))))
-            return dp, dt, *_ends(falls)
+            self._each(_sides, aim[0], z[0], lack, *self.blocks, self.side, rest[0])
+            lost = self._lost(rest[0]) + aim[1] / y[1] - off
+            side = np.concatenate([missing - self._by_class(rest[0]), lost[0], unspent])
+            dp, dw, dt = solve(side)
+            changes = self._by_node(dp), self._by_node(self._on_rows(dw))
+            self._each(_moved, self.side, *self.blocks, self.losses, *changes, along[0], rest[0])
+            rest[1][:] = (aim[1] - z[1] * dw) / y[1]
+            return dp, dw, dt
 
-        def left(move: Any, dp: Floats, dt: Floats, errors: Any) -> list[Floats]:
-            dx, (_, ds), (dy, dw) = move
+        def reach(move: Any, aim: Any) -> tuple[float, float, Floats]:
+            told = np.array(self._pairs(_reach, aim, move))
+            primal, dual = 1 / np.maximum(told[:, :2].max(axis=0), 1e-300)
+            return float(primal), float(dual), told[:, 2:].sum(axis=0)
+
+        def left(move: Any, aim: Any, dp: Floats, dw: Floats, dt: Floats) -> list[Floats]:
+            (along, _), (rest, ds) = move
             lack, missing, off = errors
-            missing, off = missing - self._by_class(dx), off + dt.sum() - self._lost(dx) - ds
-            return [self._lack(dy, dp, dw, lack), missing, off]
+            lack = lack - self._by_node(dp) - self._carried(aim, move)
+            lack += self.losses * self._by_node(self._on_rows(dw))
+            dx = along + rest
+            return [lack, missing - self._by_class(dx), off + dt.sum() - self._lost(dx) - ds]
 
         pairs = float(self.shares.sum()) * z[0].shape[1] + len(self.rows)
-        mean = self._ahead() / pairs
-        for part, slack, multiplier in zip(aim, z, y, strict=True):
-            np.multiply(-slack, multiplier, out=part)
-        *_, primal, dual = direction(move, aim, *errors, unspent)
-        ahead = self._ahead(move, min(1.0, primal), min(1.0, dual)) / pairs
-        centre = mean * min(max(min(ahead / mean, 1.0) ** 3, CENTRE[0]), CENTRE[1])
+        mean = self.products / pairs
+        direction(move, aim, *errors, unspent)
+        primal, dual, sums = reach(move, aim)
+        a, b = min(1.0, primal), min(1.0, dual)
+        ahead = 1 + float(np.array([a, b, a * b]) @ sums) / self.products
+        centre = mean * min(max(min(ahead, 1.0) ** 3, CENTRE[0]), CENTRE[1])
         # Mehrotra corrects products that grow as well, which costs a third more steps.
-        self._pairs(_aimed, z, y, move[1], move[2], centre, mean, aim)
-        dp, dt, primal, dual = direction(move, aim, *errors, unspent)
+        self._pairs(_aimed, aim, move, centre, mean)
+        found: Any = direction(move, aim, *errors, unspent)
+        primal, dual, _ = reach(move, aim)
         for _ in range(CORRECTORS):
             a, b = (min(1.0, 1.5 * end + 0.1) for end in (primal, dual))
-            self._pairs(_centred, z, y, move[1], move[2], a, b, centre, aim, other)
-            price, level, further, higher = direction(trial, other, *errors, unspent)
+            self._pairs(_centred, aim, move, a, b, centre, other)
+            tried = direction(trial, other, *errors, unspent)
+            further, higher, _ = reach(trial, other)
             gained = min(1.0, further) + min(1.0, higher) - min(1.0, primal) - min(1.0, dual)
             if gained < 0.01:
                 break
-            dp, dt, primal, dual = price, level, further, higher
+            found, primal, dual = tried, further, higher
             aim, other, move, trial = other, aim, trial, move
         for part in other:
             part.fill(0.0)
-
-        rest, before = left(move, dp, dt, errors), np.inf
-        while 0.01 * mean * pairs < (now := self._weight(rest)) < before / 2:
-            price, level, *_ = direction(trial, other, *rest, 0 * unspent)
-            dp, dt = dp + price, dt + level
-            np.add(move[0], trial[0], out=move[0])
-            primal, dual = _ends(self._pairs(_added, z, y, *move[1:], *trial[1:]))
-            rest, before, self.rough = left(move, dp, dt, errors), now, True
-        dx, dz, dy = move
+        rest, before = left(move, aim, *found), np.inf
+        while 0.01 * self.products < (now := self._weight(rest)) < before / 2:
+            more = direction(trial, other, *rest, 0 * unspent)
+            found = tuple(one + another for one, another in zip(found, more, strict=True))
+            for parts, others in zip(move, trial, strict=True):
+                for one, another in zip(parts, others, strict=True):
+                    np.add(one, another, out=one)
+            primal, dual, _ = reach(move, aim)
+            rest, before, self.rough = left(move, aim, *found), now, True
         a, b = (min(1.0, STEP * end) for end in (primal, dual))
-        self.x += a * dx
-        self.prices += b * dp
-        self._pairs(_stepped, z, y, dz, dy, a, b)
+        self.x += a * (move[0][0] + move[1][0])
+        self.prices += b * found[0]
+        self.products = float(sum(self._pairs(_stepped, aim, move, a, b)))
         if len(self.rows):
             self.costs = self.losses * self._by_node(self._on_rows(y[1]))
 
@@ -409,12 +420,6 @@ class _Path:
         """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
         lack, missing, off = (np.abs(part) for part in rest)
         return float(lack.max(axis=0).sum() + self.blind * missing.max() + off.max(initial=0.0))
-
-
-def _ends(falls: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return how far slacks and multipliers can go, by how much they fall at most."""
-    primal, dual = 1 / np.maximum(np.array(falls).max(axis=0), 1e-300)
-    return float(primal), float(dual)
 
 
 def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
@@ -656,41 +661,90 @@ def _solved(low, v):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _products(net, shares, z, y, dz, dy, a, b):
-    """Return the products of slacks and multipliers, so far along a direction."""
-    total = 0.0
-    for k in range(len(z)):
-        part = 0.0
-        for e in range(z.shape[1]):
-            part += (z[k, e] + a * dz[k, e]) * (y[k, e] + b * dy[k, e])
-        total += shares[k] * part
-    return total
+def _change(net, z, y, aim, along, rest, tight, step, flow):
+    """Find by how much slacks and multipliers of one guess change in a direction.
+
+    Slacks of tight edges change by what differs from multiples of r alone, too little to be seen
+    in the sum.
+    """
+    first, end, _, _, fall = net
+    for i in range(len(rest)):
+        for e in range(first[i], first[i + 1]):
+            step[e] = rest[end[e]] - fall[e] * rest[i]
+    if along.any():
+        for i in range(len(rest)):
+            for e in range(first[i], first[i + 1]):
+                if not tight[e]:
+                    step[e] += along[end[e]] - fall[e] * along[i]
+    for e in range(len(fall)):
+        flow[e] = (aim[e] - y[e] * step[e]) / z[e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _aimed(net, shares, z, y, dz, dy, centre, most, aim):
+def _reach(net, shares, z, y, aim, along, rest, tight):
+    """Return by how much slacks and multipliers fall at most, and what products change by.
+
+    The latter for the slacks, the multipliers, and both.
+    """
+    step, flow = np.empty(z.shape[1]), np.empty(z.shape[1])
+    lower, less, primal, dual, both = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(len(z)):
+        _change(net, z[k], y[k], aim[k], along[k], rest[k], tight[k], step, flow)
+        for e in range(len(step)):
+            primal += shares[k] * y[k, e] * step[e]
+            dual += shares[k] * z[k, e] * flow[e]
+            both += shares[k] * step[e] * flow[e]
+            # Products are quicker than quotients, and few of these are larger than all before.
+            if -step[e] > lower * z[k, e]:
+                lower = -step[e] / z[k, e]
+            if -flow[e] > less * y[k, e]:
+                less = -flow[e] / y[k, e]
+    return lower, less, primal, dual, both
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _aimed(net, shares, z, y, aim, along, rest, tight, centre, most):
     """Aim at products of one size, less what a direction gains in them, up to ``most``."""
+    step, flow = np.empty(z.shape[1]), np.empty(z.shape[1])
     for k in range(len(z)):
-        for e in range(z.shape[1]):
-            aim[k, e] = centre - z[k, e] * y[k, e] - min(dz[k, e] * dy[k, e], most)
+        _change(net, z[k], y[k], aim[k], along[k], rest[k], tight[k], step, flow)
+        for e in range(len(step)):
+            aim[k, e] = centre - z[k, e] * y[k, e] - min(step[e] * flow[e], most)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _centred(net, shares, z, y, dz, dy, a, b, centre, aim, other):
+def _centred(net, shares, z, y, aim, along, rest, tight, a, b, centre, other):
     """Aim at products that are not far from the mean, further along a direction."""
+    step, flow = np.empty(z.shape[1]), np.empty(z.shape[1])
     least, most = CENTRAL[0] * centre, CENTRAL[1] * centre
     for k in range(len(z)):
-        for e in range(z.shape[1]):
-            product = (z[k, e] + a * dz[k, e]) * (y[k, e] + b * dy[k, e])
+        _change(net, z[k], y[k], aim[k], along[k], rest[k], tight[k], step, flow)
+        for e in range(len(step)):
+            product = (z[k, e] + a * step[e]) * (y[k, e] + b * flow[e])
             other[k, e] = aim[k, e] + max(min(max(product, least), most) - product, -most)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _carried(net, shares, y, losses, prior, spread):
-    """Compute G' y less the losses under a prior for each guess."""
-    for k in range(len(y)):
-        spread[k] = -losses[k] * prior
-        _spread(net, y[k], spread[k])
+def _carried(net, shares, z, y, aim, along, rest, tight, spread):
+    """Compute G' times the changes of multipliers for each guess."""
+    step, flow = np.empty(z.shape[1]), np.empty(z.shape[1])
+    for k in range(len(z)):
+        _change(net, z[k], y[k], aim[k], along[k], rest[k], tight[k], step, flow)
+        spread[k] = 0.0
+        _spread(net, flow, spread[k])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _stepped(net, shares, z, y, aim, along, rest, tight, a, b):
+    """Go along a direction; return the products of slacks and multipliers there."""
+    step, flow = np.empty(z.shape[1]), np.empty(z.shape[1])
+    products = 0.0
+    for k in range(len(z)):
+        _change(net, z[k], y[k], aim[k], along[k], rest[k], tight[k], step, flow)
+        z[k] += a * step
+        y[k] += b * flow
+        products += shares[k] * (z[k] * y[k]).sum()
+    return products
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -734,62 +788,21 @@ def _sides(
     net, shares, aim, z, lack, low, rays, numbers, tight, held, place, bends, tall, cores, side, v
 ):
     """Solve H_k v = G' (aim / z) - lack for each guess; keep the right side too."""
-    along, rest = np.empty(v.shape[1]), np.empty(v.shape[1])
+    along = np.empty(v.shape[1])
     for k in range(len(aim)):
         side[k] = -lack[k]
         _spread(net, aim[k] / z[k], side[k])
-        rest[:] = side[k]
-        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, rest)
-        v[k] = along + rest
+        v[k] = side[k]
+        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, v[k])
+        v[k] += along
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _moved(
-    net, shares, aim, y, z, side, low, rays, numbers, tight, held, place, bends, tall, cores,
-    losses, price, prior, dx, dz, dy,
+    net, shares, side, low, rays, numbers, tight, held, place, bends, tall, cores, losses, price,
+    prior, along, rest,
 ):  # fmt: skip
-    """Find the direction for prices and prior; return by how much slack and y fall at most.
-
-    Slacks of tight edges change by what differs from multiples of r alone, too little to be seen
-    in the sum.
-    """
-    first, end, _, _, fall = net
-    lower, less = 0.0, 0.0
-    n = len(price)
-    rest, along = np.empty(n), np.empty(n)
-    for k in range(len(aim)):
-        rest[:] = side[k] + price - losses[k] * prior
-        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, rest)
-        dx[k] = along + rest
-        for i in range(n):
-            for e in range(first[i], first[i + 1]):
-                step = rest[end[e]] - fall[e] * rest[i]
-                if not tight[k, e]:
-                    step += along[end[e]] - fall[e] * along[i]
-                other = (aim[k, e] - y[k, e] * step) / z[k, e]
-                dz[k, e], dy[k, e] = step, other
-                lower = max(lower, -step / z[k, e])
-                less = max(less, -other / y[k, e])
-    return lower, less
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _added(net, shares, z, y, dz, dy, ez, ey):
-    """Add a correction to a direction; return by how much slack and y fall at most."""
-    lower, less = 0.0, 0.0
-    for k in range(len(z)):
-        for e in range(z.shape[1]):
-            dz[k, e] += ez[k, e]
-            dy[k, e] += ey[k, e]
-            lower = max(lower, -dz[k, e] / z[k, e])
-            less = max(less, -dy[k, e] / y[k, e])
-    return lower, less
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _stepped(net, shares, z, y, dz, dy, a, b):
-    """Go along a direction."""
-    for k in range(len(z)):
-        for e in range(z.shape[1]):
-            z[k, e] += a * dz[k, e]
-            y[k, e] += b * dy[k, e]
+    """Find the direction of columns for prices and prior."""
+    for k in range(len(side)):
+        rest[k] = side[k] + price - losses[k] * prior
+        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along[k], rest[k])
