@@ -8,7 +8,7 @@ from tightrope.consumers import Consumer, Loss
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, PathPower, Star
 from tightrope.mechanisms import geometric
-from tightrope.optimize import design, engine, minimax_remap
+from tightrope.optimize import SolverSettings, design, engine, minimax_remap
 from tightrope.queries import query
 
 
@@ -70,7 +70,7 @@ def test_refusals(support, route, why) -> None:
 
 
 def test_a_search_can_be_stopped() -> None:
-    graph = PathPower(20, 3)
+    graph, patient = PathPower(20, 3), SolverSettings(interior_wait=10)
     for rounds in (1, 2):
         seen = []
 
@@ -79,7 +79,8 @@ def test_a_search_can_be_stopped() -> None:
                 seen.append(progress)
             return len(seen) == rounds
 
-        found = design(graph, 1, averse(graph, "0..14", "absolute"), progress=stop)
+        consumer = averse(graph, "0..14", "absolute")
+        found = design(graph, 1, consumer, progress=stop, settings=patient)
         assert [told.round for told in seen] == list(range(1, rounds + 1))
         assert found.stopped
         assert not found.certified
