@@ -69,7 +69,7 @@ def test_an_interrupt_is_one_line(run, monkeypatch):
 
     monkeypatch.setattr("tightrope.graphs.symmetry.graph_facts", stopped)
     assert run("graph", "path(3)") == (130, "", "tightrope: interrupted\n")
-    monkeypatch.setattr("tightrope.optimize.limits.solve_whole", lambda *_, **__: stopped())
+    monkeypatch.setattr("tightrope.optimize.limits.run_engine", lambda *_, **__: stopped())
     words = ["cycle(5)", "--epsilon", "1", "--max-vulnerability", "0.3"]
     assert run("design", *words) == (130, "", "tightrope: interrupted\n")
 

@@ -238,7 +238,7 @@ class _Path:
             value = float(self._lost(self.x).max())
         missing = self.blind * float(np.abs(1 - self._by_class(self.x)).max())
         missing += float(np.abs(self._off()).max(initial=0.0))
-        gap = (self.products + missing) / abs(value)
+        gap = (self.products + missing) / max(abs(value), 1e-300)
         return Interior(columns, prices, prior, self.unit * value, gap)
 
     def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
