@@ -57,9 +57,6 @@ TIGHT = 1e-6
 #: So many times the answers are the largest parts, which are kept apart near the end. Where they
 #: were chosen by their size, or slacks of 1e-3 were tight, sum(36,7) stayed at gaps of 1e-8.
 LARGE_PARTS = 4
-#: Columns below this part of the mean are left out when they are a quarter of all: sum(22,9) with a
-#: spiky prior takes 12 s of processor time so, and 18 with 0.01.
-LIGHT = 0.1
 #: Most steps, and most of them without progress by a tenth; the method mostly takes fifty.
 MOST_STEPS, PATIENCE = 200, 8
 
@@ -186,13 +183,13 @@ class _Path:
         self.x = np.full((count, n), 1 / self.shares.sum())
         z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
         #: Of each guess the parts with tight edges, which edges these are, and the factor of H_k.
-        self.parts: Any = (
+        self.parts = (
             np.empty((count, n)),
             np.empty((count, n), np.int64),
             np.empty(z.shape, np.bool_),
         )
         self.band, self.z = np.empty((count, n, width)), (z, z[:1, :0])
-        self.rough, self.count, self.kept = False, count, np.arange(count)
+        self.rough = False
         self.blocks: Any = self._split()
         one = [part[:1] if part.ndim > 1 else part for part in self.blocks]
         _factor(self.net, self.shares[:1], z[:1], z[:1], self.losses[:1, :0], *one)
@@ -211,24 +208,24 @@ class _Path:
         self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
-        self.products = self._all_products()
+        self.products = float(self.shares @ (z * y).sum(axis=1)) + float(
+            (self.z[1] * self.y[1]).sum()
+        )
         each: Any = np.arange(len(self.rows))
         #: A loss row is like an edge whose slack is a variable.
         self.row_net = np.arange(len(each) + 1), each, each, 0.0 * each, 0.0 * each
-        self.tight: Any = self.parts[2], np.zeros((1, len(each)), np.bool_)
+        self.tight = self.parts[2], np.zeros((1, len(each)), np.bool_)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.side = np.empty_like(self.x)
-        self.aims: Any = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
-        self.still: Any
-        self.moves: Any
+        self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
         self.still, *self.moves = (
             [tuple(np.zeros_like(part) for part in (self.x, self.z[1])) for _ in "ar"]
             for _ in range(3)
         )
 
     def point(self) -> Interior:
-        columns = np.zeros((self.count, self.problem.size))
-        columns[np.ix_(self.kept, self.order)] = self.x
+        columns = np.empty_like(self.x)
+        columns[:, self.order] = self.x
         problem, prior = self.problem, np.zeros(0)
         prices = self.unit * (self.prices / problem.class_sizes)[problem.classes]
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
@@ -420,40 +417,6 @@ class _Path:
         self.products = float(sum(self._pairs(_stepped, aim, move, a, b)))
         if len(self.rows):
             self.costs = self.losses * self._by_node(self._on_rows(y[1]))
-        light = self.x.max(axis=1) * self.shares.sum() < LIGHT
-        if light.sum() > len(light) / 4:
-            self._leave(light)
-
-    def _leave(self, light: Any) -> None:
-        """Leave out guesses whose columns vanish; others take over what they still have.
-
-        What a guess loses to the others is its part of the gap over its height, and all parts are
-        alike: prices that change by the gap do not bring back one with a small height. Prices that
-        are found are priced for all guesses.
-        """
-        kept = np.flatnonzero(~light)
-        instead = kept[(self.costs[kept] @ self.x[light].T).argmin(axis=0)]
-        share = (self.shares[light] / self.shares[instead])[:, None]
-        for part in (self.x, self.z[0]):
-            np.add.at(part, instead, share * part[light])
-        self.kept, self.shares = self.kept[kept], self.shares[kept]
-        self.x, self.costs, self.losses = (part[kept] for part in (self.x, self.costs, self.losses))
-        self.z, self.y = ((part[0][kept], part[1]) for part in (self.z, self.y))
-        self.products = self._all_products()
-        # The rest is scratch.
-        few = len(kept)
-        self.parts, self.band, self.side = (
-            tuple(part[:few] for part in self.parts), self.band[:few], self.side[:few]
-        )  # fmt: skip
-        self.tight, *self.aims = ((a[:few], rows) for a, rows in (self.tight, *self.aims))
-        self.still, *self.moves = (
-            [(a[:few], rows) for a, rows in move] for move in (self.still, *self.moves)
-        )
-
-    def _all_products(self) -> float:
-        """Return the sum of all products of slack and multiplier."""
-        (z, s), (y, w) = self.z, self.y
-        return float(self.shares @ (z * y).sum(axis=1) + (s * w).sum())
 
     def _weight(self, rest: list[Floats]) -> float:
         """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
