@@ -197,7 +197,8 @@ class _Path:
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
             _solved(self.band[0], row)
-        y = rest[:, end] - fall * rest[:, start]
+        # By rows, as the loops go: columns that are chosen come by columns.
+        y = np.ascontiguousarray(rest[:, end] - fall * rest[:, start])
         high = 2 * float(np.abs(y).max()) or 1.0
         y += high
         push = np.bincount(end, minlength=n) - np.bincount(start, fall, n)
