@@ -42,10 +42,10 @@ def geometric_route(task: Task) -> Plan | str:
     if refused := _too_many_to_remap(task):
         return refused
     reason = "on a path geometric noise with the best remap is optimal for monotone losses"
-    return Plan(reason, lambda: _geometric(task, reason))
+    return Plan(reason, lambda: _geometric(task, theorem=reason))
 
 
-def _geometric(task: Task, reason: str) -> Design:
+def _geometric(task: Task, theorem: str) -> Design:
     """Return geometric noise and the prices that its outputs ask for."""
     graph, alpha = task.graph, task.alpha
     order = np.arange(graph.size) if graph.power == 1 else path_order(graph)
@@ -56,21 +56,18 @@ def _geometric(task: Task, reason: str) -> Design:
         moved = noise.matrix()[np.ix_(place, place)]
         noise = Channel(moved, inputs=graph.labels, outputs=graph.labels)
     if task.consumer.risk_averse:
-        return _universal(task, "geometric", reason, noise)
+        return _universal(task, noise)
     found = line_remap(task.consumer, alpha) if in_order else None
     if found is not None:
         guess, values = found.guess, found.values
     else:
         guess = np.asarray(best_remap(noise, task.consumer).guess)
-        values = _ray_values(task, guess)
+        lost = map(task.consumer.loss.column, guess.tolist())
+        values = np.array([(task.prior * task.phi.row(o)) @ x for o, x in enumerate(lost)])
     lam = np.empty(graph.size)
     lam[order] = line_prices(values[order], alpha)
-    weight = np.full(graph.size, (1 - alpha) / (1 + alpha))
-    weight[[order[0], order[-1]]] = 1 / (1 + alpha)
-    loss = float(weight @ values) if graph.size > 1 else float(values.sum())
-    prices, bound = task.proved(lam, by_theorem=True)
-    proof = Certificate(task.graph, task.epsilon, task.consumer, prices, reason)
-    return _finished(task, "geometric", reason, noise, guess, loss, bound, proof)
+    loss = float(noise.column_maxima() @ values)
+    return _finished(task, noise, guess, loss, task.proved(lam, by_theorem=True), theorem)
 
 
 def line_prices(values: Floats, alpha: float) -> Floats:
@@ -86,15 +83,6 @@ def line_prices(values: Floats, alpha: float) -> Floats:
     found[1:] -= alpha * values[:-1]
     found[:-1] -= alpha * values[1:]
     return np.asarray(found / (1 - alpha**2))
-
-
-def _ray_values(task: Task, guess: Ints) -> Floats:
-    """Return what each output's ray costs with the guess chosen for it."""
-    values = np.empty(task.graph.size)
-    for o, k in enumerate(guess.tolist()):
-        ray = task.alpha ** np.asarray(task.graph.distances_from(o), float)
-        values[o] = float((task.prior * ray) @ task.consumer.loss.column(k))
-    return values
 
 
 def tree_route(task: Task) -> Plan | str:
@@ -125,12 +113,11 @@ def tree_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         if task.consumer.risk_averse:
-            return _universal(task, "tree", reason, noise)
+            return _universal(task, noise)
         values, y = candidate_prices(task.phi, task.prior)
-        prices, bound = task.proved(task.prior - y, by_theorem=True)
-        proof = Certificate(graph, task.epsilon, task.consumer, prices, reason)
+        prices = task.proved(task.prior - y, by_theorem=True)
         guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
-        return _finished(task, "tree", reason, noise, guess, loss, bound, proof)
+        return _finished(task, noise, guess, loss, prices, reason)
 
     return Plan(reason, solve)
 
@@ -151,10 +138,9 @@ def regular_route(task: Task) -> Plan | str:
     reason = "the prior is regular and binary loss asks for the likeliest answer"
 
     def solve() -> Design:
-        prices, bound = task.proved(task.prior - y, by_theorem=True)
-        proof = Certificate(task.graph, task.epsilon, task.consumer, prices, reason, cover=y)
+        prices = task.proved(task.prior - y, by_theorem=True)
         guess, loss = np.arange(task.graph.size), 1 - float(noise.z @ task.prior)
-        return _finished(task, "regular", reason, noise, guess, loss, bound, proof)
+        return _finished(task, noise, guess, loss, prices, reason, cover=y)
 
     return Plan(reason, solve)
 
@@ -198,11 +184,9 @@ def symmetric_route(task: Task) -> Plan | str:
     def solve() -> Design:
         n = task.graph.size
         share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
-        prices, bound = task.proved(np.full(n, (1 - share) / n), by_theorem=True)
-        y = np.full(n, share / n)
-        proof = Certificate(task.graph, task.epsilon, task.bayesian, prices, reason, cover=y)
-        noise = exponential(task.graph, task.epsilon)
-        return _finished(task, "symmetric", reason, noise, np.arange(n), 1 - share, bound, proof)
+        prices = task.proved(np.full(n, (1 - share) / n), by_theorem=True)
+        noise, y = exponential(task.graph, task.epsilon), np.full(n, share / n)
+        return _finished(task, noise, np.arange(n), 1 - share, prices, reason, cover=y)
 
     return Plan(reason, solve)
 
@@ -224,17 +208,15 @@ def candidate_route(task: Task) -> Plan | str:
         # Where they fail the guess at the lowest entry of Φ⁻¹v shows it mostly; all guesses would
         # take 7 s to do so for sum(195,2).
         for guesses in (np.array([y.argmin()]), task.problem.guesses):
-            prices, bound = task.proved(lam, guesses)
-            if relative_gap(float(lam.sum()), bound) > task.gap:
+            prices = task.proved(lam, guesses)
+            if relative_gap(float(lam.sum()), float(prices.sum())) > task.gap:
                 return "the candidate prices Φ⁻¹v are no certificate for this prior"
     except TightropeError as unsolved:
         return str(unsolved)
     reason = "the candidate prices Φ⁻¹v prove tight constraints optimal for this prior"
 
     def solve() -> Design:
-        proof = Certificate(task.graph, task.epsilon, task.consumer, prices)
-        guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
-        return _finished(task, "candidate", reason, noise, guess, loss, bound, proof)
+        return _finished(task, noise, _likeliest(task, noise), 1 - float(noise.z @ values), prices)
 
     return Plan(reason, solve)
 
@@ -269,7 +251,7 @@ def _likeliest(task: Task, noise: TightConstraints) -> Ints:
     return np.asarray(best_remap(noise, task.consumer).guess)
 
 
-def _universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
+def _universal(task: Task, noise: Channel) -> Design:
     r"""Remap noise that is optimal for every prior, at random, to the least worst loss.
 
     Let U be private and optimal, with the best remap, for every consumer with a prior and this
@@ -288,15 +270,11 @@ def _universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
     labels = task.guess_labels(used)
     channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
     worst = replace(task, consumer=task.with_prior(found.prior))
-    rates = task.alpha ** np.asarray(task.graph.distance_matrix(), float)
-    values = (rates @ worst.problem.costs).min(axis=1)
-    solved = task.phi.solve(values)
-    prices, bound = worst.proved(np.asarray(solved.values, np.float64))
+    solved = task.phi.solve(worst.problem.price_limits)
+    prices = worst.proved(np.asarray(solved.values, np.float64))
     return task.answered(
-        route,
-        reason,
         loss=found.worst_loss,
-        bound=min(bound, found.worst_loss),
+        bound=min(float(prices.sum()), found.worst_loss),
         channel=channel,
         general=noise,
         certificate=Certificate(task.graph, task.epsilon, worst.consumer, prices),
@@ -305,26 +283,24 @@ def _universal(task: Task, route: str, reason: str, noise: Channel) -> Design:
 
 def _finished(
     task: Task,
-    route: str,
-    reason: str,
     noise: Channel,
     guess: Ints,
     loss: float,
-    bound: float,
-    proof: Certificate,
+    prices: Floats,
+    theorem: str = "",
+    cover: Floats | None = None,
     *,
     rounding: float = 1e-12,
 ) -> Design:
     """Remap the outputs to the guesses that occur, and put all together."""
+    bound = float(prices.sum())
     return task.answered(
-        route,
-        reason,
         loss=loss,
         bound=min(bound, loss) if bound - loss <= rounding * abs(loss) else bound,
         channel=guessed(task, noise, guess),
         general=noise,
         guess=guess,
-        certificate=proof,
+        certificate=Certificate(task.graph, task.epsilon, task.bayesian, prices, theorem, cover),
     )
 
 

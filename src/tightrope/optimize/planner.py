@@ -178,7 +178,7 @@ def _routed(task: Task, name: str | None) -> Design:
         plan = route(task)
         if isinstance(plan, str):
             raise InputError(f"route {name!r} does not fit: {plan}")
-        return _solved(task, plan)
+        return _solved(task, name, plan)
     best: Design | None = None
     trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
@@ -196,7 +196,7 @@ def _routed(task: Task, name: str | None) -> Design:
         if isinstance(plan, str):
             continue
         try:
-            found = _solved(task, plan)
+            found = _solved(task, name, plan)
         except CheckFailed as failed:
             trouble = failed
             continue
@@ -228,14 +228,13 @@ def _names(task: Task) -> list[str]:
     return [name for name in ROUTES if not (search and name == "stretched")]
 
 
-def _solved(task: Task, plan: Plan) -> Design:
+def _solved(task: Task, name: str, plan: Plan) -> Design:
     """Follow a plan; where time is up before its proof has closed, take what is at hand."""
     try:
         found = plan.solve()
     except Stopped:
         return _at_hand(task)
-    if task.scale:
-        found = replace(found, scale=task.scale)
+    found = replace(found, route=name, reason=plan.reason, scale=task.scale)
     return _at_hand(task, found) if found.stopped else found
 
 
@@ -244,10 +243,11 @@ def _at_hand(task: Task, found: Design | None = None) -> Design:
     simple = _without_search(task)
     found = simple if found is None else _best_of(found, simple)
     large = task.graph.size > task.settings.window_answers
-    for route in (sums.stretched_route, unbounded.unbounded_route) if large else ():
-        plan = route(task)
+    for name in ("stretched", "unbounded") if large else ():
+        plan = ROUTES[name](task)
         if isinstance(plan, Plan):
-            found = _best_of(found, replace(plan.solve(), stopped=True))
+            told = replace(plan.solve(), route=name, reason=plan.reason, stopped=True)
+            found = _best_of(found, told)
     return found
 
 
@@ -290,8 +290,8 @@ def _without_search(task: Task) -> Design:
     layered = (layered_prices(task.on_orbits, task.prior * part) for part in (lost, lost * 0 + 1))
     prices = max(problem.costs.min(axis=1), *layered, key=np.sum)
     return task.answered(
-        "noise",
-        "stopped early: simple noise with the best remap is the best at hand",
+        route="noise",
+        reason="stopped early: simple noise with the best remap is the best at hand",
         loss=loss,
         bound=min(float(prices.sum()), loss),
         channel=channel,

@@ -90,14 +90,14 @@ class Design:
     graph: AnswerGraph
     epsilon: Epsilon | None
     consumers: tuple[Consumer, ...]
-    route: str
-    reason: str
     expected_loss: float
     channel: Channel
     general: Channel
     certificate: Certificate | LimitCertificate | StretchedCertificate | UnboundedCertificate | None
     bound: float
     wanted_gap: float
+    route: str = ""
+    reason: str = ""
     guess: Ints | None = None
     minimised: Minimised = "loss"
     scale: float = 0.0

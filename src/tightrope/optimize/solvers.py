@@ -55,7 +55,7 @@ def dual_route(task: Task) -> Plan | str:
         found = solve_dual_program(problem, task.watch)
         group = task.symmetries
         columns = found.columns if group is None else expanded(found.columns, group)
-        return finished(task, "dual", reason, columns, task.objective.first, found.prices)
+        return finished(task, columns, task.objective.first, found.prices)
 
     return Plan(reason, solve)
 
@@ -76,7 +76,7 @@ def orbits_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         objective = replace(task.objective, problem=task.on_orbits)
-        return _searched(task, "orbits", reason, objective, lambda found: expanded(found, group))
+        return _searched(task, objective, lambda found: expanded(found, group))
 
     return Plan(reason, solve)
 
@@ -92,11 +92,7 @@ def rays_route(task: Task) -> Plan | str:
     if refused := too_many(task):
         return refused
     reason = "no closed form fits: faces of rays for each guess, enlarged by pricing"
-
-    def solve() -> Design:
-        return _searched(task, "rays", reason, task.objective)
-
-    return Plan(reason, solve)
+    return Plan(reason, lambda: _searched(task, task.objective))
 
 
 def plain_route(task: Task) -> Plan | str:
@@ -120,7 +116,7 @@ def plain_route(task: Task) -> Plan | str:
     def solve() -> Design:
         task.watch.say(f"solving the plain program with {entries} entries")
         found = solve_whole(task.objective, task.watch)
-        return finished(task, "plain", reason, found.columns, found.multipliers, found.prices)
+        return finished(task, found.columns, found.multipliers, found.prices)
 
     return Plan(reason, solve)
 
@@ -133,8 +129,6 @@ def too_many(task: Task) -> str:
 
 def _searched(
     task: Task,
-    route: str,
-    reason: str,
     objective: Objective,
     expand: Callable[[dict[int, Floats]], dict[int, Floats]] = lambda columns: columns,
 ) -> Design:
@@ -145,8 +139,6 @@ def _searched(
     )
     return finished(
         task,
-        route,
-        reason,
         expand(found.columns),
         found.multipliers,
         found.prices,
@@ -165,8 +157,6 @@ def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
 
 def finished(
     task: Task,
-    route: str,
-    reason: str,
     columns: dict[int, Floats],
     multipliers: Floats,
     prices: Floats,
@@ -194,15 +184,12 @@ def finished(
         prices = price(problem, Pricer(problem), prices, problem.guesses).prices
     loss, bound = _loss(task, matrix, guesses), float(prices.sum())
     if bound > loss + rounding * abs(loss):
-        raise ArithmeticError(f"route {route!r} found a bound {bound!r} above the loss {loss!r}")
+        raise ArithmeticError(f"a search found a bound {bound!r} above the loss {loss!r}")
     channel = Channel(matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses))
     return task.answered(
-        route,
-        reason,
         loss=loss,
         bound=min(bound, loss),
         channel=channel,
-        general=channel,
         certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         **search,
     )

@@ -75,8 +75,6 @@ def staircases_route(task: Task) -> Plan | str:
             prices = rough.prices
         return finished(
             task,
-            "staircases",
-            reason,
             found.columns,
             task.objective.first,
             prices,
@@ -195,8 +193,6 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
             found,
             graph=graph,
             consumers=(consumer,),
-            route="window",
-            reason=reason,
             channel=channel,
             general=channel,
             guess=None,
@@ -268,7 +264,7 @@ def stretched_route(task: Task) -> Plan | str:
     if layers * step < 5:
         return f"the ends leave no middle of {graph.size} answers"
     depths = deep, spare, layers
-    return Plan(reason, lambda: _stretched(task, noise, stride, reason, losses, depths, heights))
+    return Plan(reason, lambda: _stretched(task, noise, stride, losses, depths, heights))
 
 
 def _highest(inside: np.ndarray) -> np.ndarray:
@@ -299,7 +295,6 @@ def _stretched(
     task: Task,
     noise: UnboundedNoise,
     stride: int,
-    reason: str,
     powers: dict[str, int],
     depths: tuple[int, int, int],
     heights: np.ndarray | None,
@@ -332,12 +327,9 @@ def _stretched(
         guess, value = _end_guesses(noise, loss, power, listed)
         value *= unit
     return task.answered(
-        "stretched",
-        reason,
         loss=value,
         bound=min(max(bound, 0.0) * (stride**power) * unit, value),
         channel=noise,
-        general=noise,
         certificate=StretchedCertificate(ends.prices, ends.cores, ends.layers, stride),
         guess=guess,
         # For a prior of one's own the noise is the same as for the worst answer.

@@ -151,18 +151,16 @@ class Task:
 
     def proved(
         self, prices: Floats, guesses: Ints | None = None, *, by_theorem: bool = False
-    ) -> tuple[Floats, float]:
-        """Return prices and the bound they prove: priced again, or by theorem on large graphs.
+    ) -> Floats:
+        """Return prices that prove their sum: priced again, or by theorem on large graphs.
 
         Every closed form is checked by pricing as long as that is cheap; for all guesses, or some.
         """
         if by_theorem and self.graph.size > self.settings.checked_answers:
-            return prices, float(prices.sum())
+            return prices
         problem = self.problem
-        found = price(
-            problem, Pricer(problem), prices, problem.guesses if guesses is None else guesses
-        )
-        return found.prices, found.bound
+        guesses = problem.guesses if guesses is None else guesses
+        return price(problem, Pricer(problem), prices, guesses).prices
 
     def guess_labels(self, guesses: np.ndarray) -> list[Hashable]:
         """Return the labels of guesses."""
@@ -170,19 +168,18 @@ class Task:
 
     def answered(
         self,
-        route: str,
-        reason: str,
         *,
         loss: float,
         bound: float,
         channel: Channel,
-        general: Channel,
         certificate: Certificate | StretchedCertificate | UnboundedCertificate,
+        general: Channel | None = None,
         rounding: float = 1e-15,
         **search: Any,
     ) -> Design:
-        """Return the design; ``search`` says how an engine came to it (see :class:`Design`).
+        """Return the design, without the plan that led to it: the planner adds that.
 
+        ``search`` says how an engine came to it (see :class:`Design`).
         A loss within ``rounding`` of 0 is 0: it is a sum of probabilities that are not below it.
         """
         if abs(loss) <= rounding:
@@ -191,11 +188,9 @@ class Task:
             graph=self.graph,
             epsilon=self.epsilon,
             consumers=(self.consumer,),
-            route=route,
-            reason=reason,
             expected_loss=loss,
             channel=channel,
-            general=general,
+            general=channel if general is None else general,
             certificate=certificate,
             bound=bound,
             wanted_gap=self.gap,

@@ -57,7 +57,7 @@ def unbounded_route(task: Task) -> Plan | str:
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss does not follow from the distance of two answers"
-    return Plan(reason, lambda: _solved(task, lattice, reason))
+    return Plan(reason, lambda: _solved(task, lattice))
 
 
 def worst_case(task: Task) -> Task:
@@ -101,7 +101,7 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
     return {"geometric" if lattice.form == "line" else "independent": known[loss]}
 
 
-def _solved(task: Task, lattice: NoiseLattice, reason: str) -> Design:
+def _solved(task: Task, lattice: NoiseLattice) -> Design:
     graph, loss = task.graph, task.consumer.loss.name
     noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, loss))
     value = noise.expected(loss)
@@ -110,12 +110,9 @@ def _solved(task: Task, lattice: NoiseLattice, reason: str) -> Design:
     bound = _proved(graph, loss, Epsilon.of(float(task.epsilon) + fall))
     bound = (bound - _beyond(lattice, loss, fall)) * (1 - _SPLIT)
     return task.answered(
-        "unbounded",
-        reason,
         loss=value,
         bound=min(max(bound, 0.0), best),
         channel=noise,
-        general=noise,
         certificate=UnboundedCertificate(math.exp(-fall)),
         unbounded_bound=best,
     )
