@@ -22,9 +22,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tightrope.consumers import Consumer
-from tightrope.epsilon import Epsilon
-from tightrope.graphs import AnswerGraph
 from tightrope.optimize.faces import Face
 from tightrope.optimize.problem import Floats, Ints, Problem
 
@@ -159,10 +156,11 @@ class MinimaxLoss:
 
     Examples
     --------
-    >>> from tightrope.consumers import Consumer
+    >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
-    >>> consumer = Consumer.of(PathPower(3), support=[0, 1], loss="binary")
-    >>> aim = MinimaxLoss.of(PathPower(3), Epsilon.of(1), consumer)
+    >>> losses, prior = 1 - np.eye(3), np.array([0.5, 0.5, 0.0])
+    >>> problem = Problem(PathPower(3), Epsilon.of(1), prior[:, None] * losses)
+    >>> aim = MinimaxLoss(problem, losses, support=np.array([0, 1]))
     >>> aim.weighed(np.array([0.5, 0.25, 0.25])).costs[1].tolist()
     [0.25, 0.0, 0.25]
     """
@@ -170,13 +168,6 @@ class MinimaxLoss:
     problem: Problem
     losses: Floats
     support: Ints
-
-    @classmethod
-    def of(cls, graph: AnswerGraph, epsilon: Epsilon, consumer: Consumer) -> MinimaxLoss:
-        """Take support and losses from a risk-averse consumer."""
-        support = consumer.support
-        even = Consumer(prior=even_on(support, graph.size), loss=consumer.loss)
-        return cls(Problem.of(graph, epsilon, even), consumer.loss.matrix(), support)
 
     @property
     def guesses(self) -> Ints:

@@ -11,37 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.consumers import Consumer
+from tightrope.consumers import Loss
 from tightrope.errors import TightropeError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.symmetry import AutomorphismGroup, automorphism_group, pair_orbits
-from tightrope.optimize.objective import even_on
 from tightrope.optimize.problem import Floats, Problem
 
 #: Largest number of answers for which symmetries are looked for.
 SYMMETRY_ANSWERS = 4000
 
 
-def symmetries(graph: AnswerGraph, consumer: Consumer) -> AutomorphismGroup | None:
+def symmetries(graph: AnswerGraph, prior: Floats, loss: Loss) -> AutomorphismGroup | None:
     """Return the automorphisms that keep prior and loss, or ``None`` if only the identity does.
 
-    For a risk-averse consumer they keep the support: the worst prior can be averaged too.
+    A risk-averse consumer has an even prior on the support: the worst one can be averaged too.
 
     >>> from tightrope.consumers import Consumer
     >>> from tightrope.graphs import PathPower
-    >>> symmetries(PathPower(5), Consumer.of(PathPower(5), prior="uniform", loss="absolute")).order
+    >>> loss = Consumer.of(PathPower(5), loss="absolute").loss
+    >>> symmetries(PathPower(5), np.full(5, 0.2), loss).order
     2
     """
-    loss, size = consumer.loss, graph.size
+    size = graph.size
     if size > SYMMETRY_ANSWERS or loss.guess_count != size:
         return None
-    colours: Any
-    if consumer.risk_averse:
-        colours = even_on(consumer.support, size)
-    else:
-        colours = consumer.prior.probabilities
-    if len(np.unique(colours)) == size:
+    if len(np.unique(prior)) == size:
         return None
+    colours: Any = prior
     pairs = None if loss.follows_graph else loss.matrix()
     if pairs is not None:
         # What keeps losses keeps their sums: mostly no pair needs a colour then.

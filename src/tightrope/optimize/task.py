@@ -130,9 +130,10 @@ class Task:
     @functools.cached_property
     def objective(self) -> ExpectedLoss | MinimaxLoss:
         """What is minimised: the expected loss, or the worst one."""
+        problem, loss = Problem.of(self.graph, self.epsilon, self.bayesian), self.consumer.loss
         if self.consumer.risk_averse:
-            return MinimaxLoss.of(self.graph, self.epsilon, self.consumer)
-        return ExpectedLoss(Problem.of(self.graph, self.epsilon, self.consumer))
+            return MinimaxLoss(problem, loss.matrix(), self.consumer.support)
+        return ExpectedLoss(problem)
 
     @property
     def problem(self) -> Problem:
@@ -142,7 +143,7 @@ class Task:
     @functools.cached_property
     def symmetries(self) -> AutomorphismGroup | None:
         """The symmetries of the graph that keep prior (or support) and loss, if any."""
-        return symmetries(self.graph, self.consumer)
+        return symmetries(self.graph, self.prior, self.consumer.loss)
 
     @functools.cached_property
     def on_orbits(self) -> Problem:

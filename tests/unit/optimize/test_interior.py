@@ -19,6 +19,7 @@ from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import OutOfSteps
+from tightrope.optimize.task import Task
 from tightrope.queries import query
 
 GRAPHS = {
@@ -54,7 +55,8 @@ def test_the_worst_loss_comes_with_its_prior(name: str) -> None:
     graph = GRAPHS[name]
     support = np.arange(2 * graph.size // 3)
     consumer = Consumer(support=support, loss=Consumer.of(graph, loss="distance").loss)
-    aim = MinimaxLoss.of(graph, Epsilon.of("0.3"), consumer)
+    aim = Task(graph, Epsilon.of("0.3"), consumer).objective
+    assert isinstance(aim, MinimaxLoss)
     best = run_engine(aim)
     found = next(one for one in interior_points(aim) if one.gap < 1e-8)
     lost = (found.columns.T * aim.losses[:, aim.guesses]).sum(axis=1)
