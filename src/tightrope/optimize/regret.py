@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.channels import Channel
-from tightrope.consumers import Consumer
+from tightrope.consumers import Consumer, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
@@ -118,7 +118,7 @@ class _Request:
         # Measured from what is proved, a regret is never larger than it seems.
         optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
         scale = max(float(np.abs(optima).max()), 1e-300)
-        judged = [self._judged(d.general, optima, 0.0, scale, "") for d in own]
+        judged = [self._judged(d.general, optima, 0.0, scale) for d in own]
         best = min(judged, key=lambda one: one.worst_regret)
         if best.gap <= self.gap:
             return replace(best, reason="this mechanism is optimal for every consumer")
@@ -134,11 +134,10 @@ class _Request:
         if not found.finished:
             reason = "columns priced over tuples of guesses; some branches stayed open at the end"
         channel = _mixed(problem, found)
-        done = self._judged(channel, optima, found.bound if proved else 0.0, scale, reason)
+        done = self._judged(channel, optima, found.bound if proved else 0.0, scale)
         if best.worst_regret < done.worst_regret:  # a search that was stopped early
-            bound = min(done.bound, best.worst_regret)
-            done = replace(best, bound=bound, reason=reason)
-        return replace(done, stopped=found.stopped)
+            done = replace(best, bound=min(done.bound, best.worst_regret))
+        return replace(done, reason=reason, stopped=found.stopped)
 
     def _own(self, place: int) -> Design:
         """Return the design of one consumer."""
@@ -159,14 +158,7 @@ class _Request:
         )
 
     def _judged(
-        self,
-        channel: Channel,
-        optima: Floats,
-        bound: float,
-        scale: float,
-        reason: str,
-        *,
-        rounding: float = 1e-12,
+        self, channel: Channel, optima: Floats, bound: float, scale: float, rounding: float = 1e-12
     ) -> Design:
         """Let every consumer remap the channel as it likes."""
         losses = self._losses(channel)
@@ -183,7 +175,6 @@ class _Request:
             epsilon=self.epsilon,
             consumers=self.consumers,
             route="regret",
-            reason=reason,
             channel=channel,
             general=channel,
             expected_loss=float(losses.max()),
@@ -199,13 +190,7 @@ class _Request:
 
     def _losses(self, channel: Channel) -> Floats:
         """Return what each consumer loses with its own best remap of a channel."""
-        matrix = np.asarray(channel.matrix())
-        return np.array(
-            [
-                (c.loss.matrix().T @ (c.prior.probabilities[:, None] * matrix)).min(axis=0).sum()
-                for c in self.consumers
-            ]
-        )
+        return np.array([expected_loss(channel, one) for one in self.consumers])
 
 
 def _costs(own: Sequence[Design]) -> ConsumerCosts:
