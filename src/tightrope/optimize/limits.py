@@ -239,9 +239,9 @@ class _Search:
                 f"the search under the limit {aim.limit} failed: raise it a little ({failed})"
             ) from failed
         except Stopped:
-            return spare, self._first_proof(), True
+            return spare, self._proof(aim.first), True
         matrix = self._kept(self._matrix(found.columns), spare)
-        return matrix, self._proof(*aim.proof(found.multipliers, found.prices)), found.stopped
+        return matrix, self._proof(found.multipliers, found.prices), found.stopped
 
     def _without_level(self, spare: Floats) -> tuple[Floats, LimitCertificate, bool]:
         """Solve one program over all columns: the best prices are the least costs."""
@@ -254,20 +254,18 @@ class _Search:
             )
         self.watch.say(f"solving the program under the limit with {entries} entries")
         found = solve_whole(aim, self.watch)
-        proof = self._proof(*aim.proof(found.multipliers, found.prices))
         matrix = self._kept(self._matrix(found.columns), spare)
-        return matrix, replace(proof, prices=proof.costs().min(axis=1)), False
+        return matrix, self._proof(found.multipliers), False
 
-    def _first_proof(self) -> LimitCertificate:
-        """Return a certificate that needs no search: prices at which every guess is free."""
-        (n, guesses), actions = self.aim.problem.costs.shape, len(self.aim.attack)
-        proof = self._proof(0.0, np.full((guesses, actions), 1 / actions), np.zeros(n))
-        return replace(proof, prices=proof.costs().min(axis=1))
-
-    def _proof(self, weight: float, choices: Floats, prices: Floats) -> LimitCertificate:
+    def _proof(self, multipliers: Floats, prices: Floats | None = None) -> LimitCertificate:
+        """Return the certificate of an engine's multipliers and prices; else of the least costs."""
         aim, problem = self.aim, self.aim.problem
+        weight, choices = float(multipliers[0]), _distributions(aim.choices(multipliers))
         asked = (problem.graph, problem.epsilon, self.consumer, aim.attack, aim.limit)
-        return LimitCertificate(*asked, aim.minimised, weight, choices, prices)
+        proof = LimitCertificate(*asked, aim.minimised, weight, choices, np.zeros(problem.size))
+        if prices is None:
+            return replace(proof, prices=proof.costs().min(axis=1))
+        return replace(proof, prices=prices + weight * aim.limit * aim.prior)
 
     def baselines(self) -> dict[str, float]:
         """Return what is minimised of simple noise that keeps the limit."""
@@ -403,15 +401,10 @@ class LimitedLoss:
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs of the certificate, less the constant."""
-        weight, taken = float(multipliers[0]), self._choices(multipliers) @ self.attack
+        weight, taken = float(multipliers[0]), self.choices(multipliers) @ self.attack
         own = self.problem.costs if self.minimised == "loss" else weight * self.problem.costs
         constant = weight * self.limit * self.prior
         return self.problem.weighed(own + taken.T - constant[:, None])
-
-    def proof(self, multipliers: Floats, prices: Floats) -> tuple[float, Floats, Floats]:
-        """Return weight, choices and prices of a certificate from those of an engine."""
-        weight, choices = float(multipliers[0]), _distributions(self._choices(multipliers))
-        return weight, choices, prices + weight * self.limit * self.prior
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the row of the limit, then the rows of the attacker at each guess."""
@@ -450,7 +443,8 @@ class LimitedLoss:
         lower = np.append(-self.limit / unit, np.zeros(count - 1))
         return Side(costs if least else np.zeros_like(costs), extra, rows, lower, read, TOTAL)
 
-    def _choices(self, multipliers: Floats) -> Floats:
+    def choices(self, multipliers: Floats) -> Floats:
+        """Return what multipliers say about the attacker's actions, one row for each guess."""
         return multipliers[1:].reshape(-1, len(self.attack))
 
 
