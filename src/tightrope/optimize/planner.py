@@ -7,6 +7,7 @@ route ends with the same certificate: prices that bound the loss of every privat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -348,24 +349,18 @@ def compared(
     graph: AnswerGraph, epsilon: Epsilon, measure: Callable[[Channel], float | None]
 ) -> dict[str, float]:
     """Return what simple noise is worth by a measure; noise that it refuses is left out."""
-    values: dict[str, float] = {}
+    values: dict[str, float | None] = {}
     for name, noise in _noises(graph, epsilon).items():
-        try:
-            value = measure(noise)
-        except TightropeError:
-            continue
-        if value is not None:
-            values[name] = value
-    return values
+        with suppress(TightropeError):
+            values[name] = measure(noise)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _noises(graph: AnswerGraph, epsilon: Epsilon) -> dict[str, Channel]:
     made = {}
     for name, make in NOISE.items():
-        try:
+        with suppress(TightropeError):
             made[name] = make(graph, epsilon)
-        except TightropeError:
-            continue
     return made
 
 
