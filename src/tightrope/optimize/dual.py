@@ -13,40 +13,12 @@ so nothing is left to be priced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tightrope.optimize.faces import TIGHT_TOLERANCE
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import Solved, minimise
-
-
-@dataclass(frozen=True, eq=False)
-class DualSolution:
-    """Columns as the solver found them, and prices that are proved.
-
-    Parameters
-    ----------
-    columns
-        The numerical column of each guess in use.
-    prices
-        Prices that the multipliers prove, up to rounding.
-
-    Examples
-    --------
-    >>> DualSolution({}, np.ones(2)).bound
-    2.0
-    """
-
-    columns: dict[int, Floats]
-    prices: Floats
-
-    @property
-    def bound(self) -> float:
-        """What no private mechanism is below."""
-        return float(self.prices.sum())
 
 
 def dual_variables(problem: Problem) -> int:
@@ -60,14 +32,18 @@ def dual_variables(problem: Problem) -> int:
     return 2 * len(problem.edges) * len(problem.useful)
 
 
-def solve_dual_program(problem: Problem, watch: Watch | None = None) -> DualSolution:
-    """Solve the program for the guesses that are useful; the others prove themselves.
+def solve_dual_program(
+    problem: Problem, watch: Watch | None = None
+) -> tuple[dict[int, Floats], Floats]:
+    """Return the columns of the guesses that are useful, and prices that are proved.
+
+    The columns are as the solver found them; the other guesses prove themselves.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Cycle
     >>> costs = (np.ones((4, 4)) - np.eye(4)) / 4
-    >>> found = solve_dual_program(Problem(Cycle(4), Epsilon.of("ln(2)"), costs))
-    >>> round(found.bound, 9), found.columns[0].round(6).tolist()
+    >>> columns, prices = solve_dual_program(Problem(Cycle(4), Epsilon.of("ln(2)"), costs))
+    >>> round(float(prices.sum()), 9), columns[0].round(6).tolist()
     (0.555555556, [0.444444, 0.222222, 0.111111, 0.222222])
     """
     n, guesses = problem.size, problem.useful
@@ -85,7 +61,7 @@ def solve_dual_program(problem: Problem, watch: Watch | None = None) -> DualSolu
     prices = prices - max(float((covered.reshape(costs.shape) + prices - costs).max()), 0.0)
     found = solved.duals.reshape(len(guesses), n)
     columns = {k: x / problem.copies[k] for k, x in zip(guesses.tolist(), found, strict=True)}
-    return DualSolution(columns, prices)
+    return columns, prices
 
 
 def _solved(

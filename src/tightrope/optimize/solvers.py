@@ -52,10 +52,10 @@ def dual_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         task.watch.say(f"solving the dual program with {count} multipliers")
-        found = solve_dual_program(problem, task.watch)
-        group = task.symmetries
-        columns = found.columns if group is None else expanded(found.columns, group)
-        return finished(task, columns, task.objective.first, found.prices)
+        columns, prices = solve_dual_program(problem, task.watch)
+        if task.symmetries is not None:
+            columns = expanded(columns, task.symmetries)
+        return finished(task, columns, task.objective.first, prices)
 
     return Plan(reason, solve)
 
