@@ -8,7 +8,7 @@ program for them is solved from the same basis; its solution corrects the first 
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,6 @@ from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
 #: Entries of the program below this are left out; the final polish puts them back.
 SMALLEST_ENTRY = 1e-12
-#: Costs are scaled to this mean, so that the solver's absolute tolerance is a small part.
-COST_SCALE = 1.0
 #: Most steps of a warm start for each row and variable: beyond it the method may be in a cycle.
 MOST_STEPS = 5
 #: Seconds that a step takes for each entry of the matrix, measured.
@@ -106,8 +104,9 @@ def minimise(
     """
     import highspy
 
-    total = len(cost)
-    scale = COST_SCALE / max(float(np.abs(cost).mean()), 1e-300)
+    total, size = len(cost), len(cost) + len(lower)
+    # Costs are scaled to a mean of 1, so that the solver's absolute tolerance is a small part.
+    scale = 1 / max(float(np.abs(cost).mean()), 1e-300)
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in (
         ("output_flag", False),
@@ -136,28 +135,32 @@ def minimise(
         matrix.data.astype(np.float64),
         np.zeros(total, np.int32),
     )
-    size = total + len(lower)
     step = STEP_SECONDS * matrix.nnz
     most = int(min(seconds / step, highspy.kHighsIInf))
     solver.setOptionValue("simplex_iteration_limit", most)
     if basis is not None:
         _start_from(solver, basis, min(most, MOST_STEPS * size))
-    optimal = highspy.HighsModelStatus.kOptimal
-    run = solver.run
-    if watch is not None and matrix.nnz >= watched_from:
-        run = functools.partial(_watched, solver, watch)
+
+    def solve() -> bool:
+        if watch is not None and matrix.nnz >= watched_from:
+            _watched(solver, watch)
+        else:
+            solver.run()
+        if solver.getInfo().simplex_iteration_count >= most:
+            raise OutOfSteps
+        return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
+
     if interior:
         solver.setOptionValue("solver", "ipm")
         solver.setOptionValue("run_crossover", "off")
         solver.setOptionValue("ipm_optimality_tolerance", INTERIOR_TOLERANCE)
-    run()
-    if interior and solver.getModelStatus() != optimal:
+    optimal = solve()
+    if interior and not optimal:
         interior = False
         solver.clearSolver()
         solver.setOptionValue("solver", "simplex")
-        run()
-    _check_steps(solver, most)
-    if solver.getModelStatus() != optimal:
+        optimal = solve()
+    if not optimal:
         # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
@@ -165,95 +168,79 @@ def minimise(
         solver.setOptionValue("presolve", "off" if presolve else "on")
         solver.setOptionValue("primal_feasibility_tolerance", LOOSE_TOLERANCE)
         solver.setOptionValue("dual_feasibility_tolerance", LOOSE_TOLERANCE)
-        run()
-        _check_steps(solver, most)
-    if solver.getModelStatus() != optimal:
+        optimal = solve()
+    if not optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
         raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
-    solution, info = solver.getSolution(), solver.getInfo()
-    values, duals = np.array(solution.col_value), np.array(solution.row_dual) / scale
-    value = info.objective_function_value / scale
+    info = solver.getInfo()
+    value, taken = info.objective_function_value / scale, max(info.simplex_iteration_count, 0)
     is_basic = np.zeros(size, np.int64)
     if not interior:
         # Numbers of variables, and of rows as -1, -2, …
         basic = solver.getBasicVariables()[1]
         is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
-    taken = step * max(info.simplex_iteration_count, 0)
+    values, duals = _solution(solver)
     if refine:
-        program = _Program(cost, matrix, lower, upper, free, scale)
+        solver.setOptionValue("simplex_iteration_limit", most)
         boost = COST_BOOST if sharpen else 1.0
-        values, duals = program.refined(solver, values, duals, run, boost, most)
-        value = float(program.cost @ values)
+        program = cost * scale, matrix, lower, upper
+        values, duals = _refined(solver, solve, program, total - free, boost)
+        value = float(cost @ values)
     return Solved(
         value=value,
         values=values,
-        duals=duals,
+        duals=duals / scale,
         basic_columns=is_basic[:total],
         basic_rows=is_basic[total:],
-        seconds=taken,
+        seconds=step * taken,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Program:
-    """A linear program with more digits than the solver keeps."""
+def _solution(solver: Any) -> tuple[Floats, Floats]:
+    """Return the values of the variables, and the duals of the rows."""
+    found = solver.getSolution()
+    return np.array(found.col_value), np.array(found.row_dual)
 
-    cost: Any
-    matrix: Any
-    lower: Floats
-    upper: Floats
-    free: int
-    scale: float
 
-    def refined(
-        self, solver: Any, values: Floats, duals: Floats, run: Any, boost: float, most: int
-    ) -> tuple[Any, Any]:
-        """Solve for what rows and signs lack, magnified, from the same basis.
+def _refined(
+    solver: Any, solve: Callable[[], bool], program: tuple[Any, ...], signed: int, boost: float
+) -> tuple[Any, Floats]:
+    """Solve for what rows, and the first variables that are ``signed``, lack, magnified.
 
-        The costs stay, so the basis stays optimal and the dual simplex method needs few steps;
-        the duals of the last program are those of the first.
-        """
-        import highspy
-
-        matrix = self.matrix.astype(np.longdouble)
-        x, y = values.astype(np.longdouble), duals
-        signed = np.arange(len(x)) < len(x) - self.free
-        columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
-        solver.setOptionValue("simplex_iteration_limit", most)
-        if boost > 1:
-            # Larger costs make the tolerance of reduced costs smaller.
-            solver.changeColsCost(len(x), columns, self.cost * self.scale * boost)
-            solver.setOptionValue("simplex_strategy", 4)
-            run()
-            if solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-                solution = solver.getSolution()
-                x = np.array(solution.col_value).astype(np.longdouble)
-                y = np.array(solution.row_dual) / (self.scale * boost)
-        solver.setOptionValue("simplex_strategy", 1)
-        for _ in range(CORRECTIONS):
-            done = matrix @ x
-            below, above = self.lower - done, self.upper - done
-            least = np.where(signed, -x, -np.inf)
-            error = float(max(below.max(initial=0), -above.min(initial=0), least.max(initial=0)))
-            if error <= ENOUGH:
+    The costs stay, so the basis stays optimal and the dual simplex method needs few steps; the
+    duals of the last program are those of the first.
+    """
+    cost, matrix, lower, upper = program
+    x, y = _solution(solver)
+    columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
+    if boost > 1:
+        # Larger costs make the tolerance of reduced costs smaller.
+        solver.changeColsCost(len(x), columns, cost * boost)
+        solver.setOptionValue("simplex_strategy", 4)
+        if solve():
+            x, y = _solution(solver)
+            y /= boost
+    x, matrix = x.astype(np.longdouble), matrix.astype(np.longdouble)
+    solver.setOptionValue("simplex_strategy", 1)
+    for _ in range(CORRECTIONS):
+        done = matrix @ x
+        below, above = lower - done, upper - done
+        least = np.where(columns < signed, -x, -np.inf)
+        error = float(max(below.max(initial=0), -above.min(initial=0), least.max(initial=0)))
+        if error <= ENOUGH:
+            break
+        up = _magnified(error)
+        ends = [(side * up).astype(np.float64) for side in (below, above, least)]
+        solver.changeColsBounds(len(x), columns, ends[2], np.full(len(x), np.inf))
+        solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
+        if not solve():
+            # The basis is too far off for magnified bounds: without it all goes well.
+            solver.clearSolver()
+            if not solve():
                 break
-            up = _magnified(error)
-            ends = [(side * up).astype(np.float64) for side in (below, above, least)]
-            solver.changeColsBounds(len(x), columns, ends[2], np.full(len(x), np.inf))
-            solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
-            run()
-            _check_steps(solver, most)
-            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                # The basis is too far off for magnified bounds: without it all goes well.
-                solver.clearSolver()
-                run()
-                _check_steps(solver, most)
-            if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                break
-            solution = solver.getSolution()
-            x = x + np.array(solution.col_value) / np.longdouble(up)
-            y = np.array(solution.row_dual) / (self.scale * boost)
-        return x, y
+        change, y = _solution(solver)
+        x, y = x + change / np.longdouble(up), y / boost
+    return x, y
 
 
 def _magnified(error: float, most: float = 2.0**26) -> float:
@@ -273,12 +260,6 @@ def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
         solver.cancelSolve()
         solver.wait()
         raise
-
-
-def _check_steps(solver: Any, most: int) -> None:
-    """Raise :class:`OutOfSteps` when the last search has taken all steps that it may."""
-    if solver.getInfo().simplex_iteration_count >= most:
-        raise OutOfSteps
 
 
 def _start_from(solver: Any, basis: tuple[Ints, Ints], most: int) -> None:
