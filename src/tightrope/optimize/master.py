@@ -17,7 +17,7 @@ from tightrope.optimize.faces import Face, label_all
 from tightrope.optimize.objective import ExpectedLoss, Objective, Side
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
-from tightrope.optimize.simplex import SMALLEST_ENTRY, Solved, minimise
+from tightrope.optimize.simplex import SMALLEST_ENTRY, minimise
 
 _LOWER, _BASIC = 0, 1
 
@@ -42,11 +42,7 @@ class MasterSolution:
     columns: dict[int, Floats]
     variables: int
     seconds: float
-    col_status: dict[int, Ints]
-    row_status: dict[int, Ints]
-    sum_status: Ints
-    side_status: Ints
-    extra_status: Ints
+    basis: tuple[Ints, Ints]
 
 
 def solve_master(
@@ -76,15 +72,11 @@ def solve_master(
     0.5
     """
     label_all(faces.values())
-    start = np.cumsum([0, *(face.dimension for face in faces.values())])
-    row_start = np.cumsum([0, *(len(face.rows[0]) for face in faces.values())])
+    start, row_start = _starts(faces)
     side = (objective or ExpectedLoss(problem)).side(faces, start)
     matrix, cost = _assemble(problem, faces, start, row_start, side, refine)
-    sums = np.full(len(problem.class_sizes), side.total)
-    rows = int(row_start[-1])
-    same = before is not None and (
-        (len(before.side_status), len(before.extra_status)) == (len(side.lower), len(side.extra))
-    )
+    classes, rows = len(problem.class_sizes), int(row_start[-1])
+    sums = np.full(classes, side.total)
     solved = minimise(
         cost,
         matrix,
@@ -94,11 +86,23 @@ def solve_master(
         refine=refine,
         sharpen=False,
         presolve=presolve,
-        basis=_carried(faces, before, start, row_start) if before is not None and same else None,
+        basis=None if before is None else _carried(problem, faces, before, side),
         watch=watch,
         seconds=seconds,
     )
-    return _read(problem, faces, side, solved, start, row_start)
+    multipliers, constant = side.read(solved.duals[classes + rows :].astype(np.float64))
+    prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
+    parts = np.split(solved.values / side.total, start[1:])
+    return MasterSolution(
+        faces=dict(faces),
+        value=float(solved.value / side.total),
+        prices=np.asarray(prices + constant, dtype=np.float64),
+        multipliers=multipliers,
+        columns={k: faces[k].column(part) for k, part in zip(faces, parts, strict=False)},
+        variables=int(start[-1]),
+        seconds=solved.seconds,
+        basis=(solved.basic_columns, solved.basic_rows),
+    )
 
 
 def solve_whole(objective: Objective, watch: Watch | None = None) -> MasterSolution:
@@ -117,38 +121,11 @@ def solve_whole(objective: Objective, watch: Watch | None = None) -> MasterSolut
     return solve_master(problem, faces, objective=objective, watch=watch, presolve=True)
 
 
-def _read(
-    problem: Problem,
-    faces: dict[int, Face],
-    side: Side,
-    solved: Solved,
-    start: Ints,
-    row_start: Ints,
-) -> MasterSolution:
-    values = solved.values / side.total
-    classes = len(problem.class_sizes)
-    first_side = classes + int(row_start[-1])
-    cols, status = solved.basic_columns, solved.basic_rows
-    multipliers, constant = side.read(solved.duals[first_side:].astype(np.float64))
-    prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
-    columns, col_status, row_status = {}, {}, {}
-    for q, (k, face) in enumerate(faces.items()):
-        columns[k] = face.column(values[start[q] : start[q + 1]])
-        col_status[k] = cols[start[q] : start[q + 1]]
-        row_status[k] = status[classes + row_start[q] : classes + row_start[q + 1]]
-    return MasterSolution(
-        faces=dict(faces),
-        value=float(solved.value / side.total),
-        prices=np.asarray(prices + constant, dtype=np.float64),
-        multipliers=multipliers,
-        columns=columns,
-        variables=int(start[-1]),
-        seconds=solved.seconds,
-        col_status=col_status,
-        row_status=row_status,
-        sum_status=status[:classes],
-        side_status=status[first_side:],
-        extra_status=cols[int(start[-1]) :],
+def _starts(faces: dict[int, Face]) -> tuple[Ints, Ints]:
+    """Return where the variables of each face begin, and its privacy rows; the last is the end."""
+    return (
+        np.cumsum([0, *(face.dimension for face in faces.values())]),
+        np.cumsum([0, *(len(face.rows[0]) for face in faces.values())]),
     )
 
 
@@ -180,9 +157,9 @@ def _assemble(
 
 
 def _carried(
-    faces: dict[int, Face], before: MasterSolution, start: Ints, row_start: Ints
-) -> tuple[Ints, Ints]:
-    """Translate a basis to faces that contain the earlier ones.
+    problem: Problem, faces: dict[int, Face], before: MasterSolution, side: Side
+) -> tuple[Ints, Ints] | None:
+    """Translate a basis to faces that contain the earlier ones, if the side rows are as many.
 
     Where a component fell apart its parts stay in proportion, held by a spanning tree of rows
     at equality; a row that was at equality stays so between the parts that its edge joins.
@@ -190,29 +167,37 @@ def _carried(
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
+    (start, row_start), (old_start, old_row_start) = _starts(faces), _starts(before.faces)
+    *basic_cols, extra = np.split(before.basis[0], old_start[1:])
+    sums, *basic_rows, beside = np.split(before.basis[1], len(problem.class_sizes) + old_row_start)
+    if (len(beside), len(extra)) != (len(side.lower), len(side.extra)):
+        return None
+    olds = zip(before.faces.values(), basic_cols, basic_rows, strict=True)
+    known = dict(zip(before.faces, olds, strict=True))
     total = int(start[-1])
     cols, rows = np.full(total, _LOWER), np.full(int(row_start[-1]), _BASIC)
-    edges = next(iter(faces.values())).problem.edges
+    edges = problem.edges
     # Every edge in both directions, numbered as in the rows of a face.
     ways = np.concatenate([edges, edges[:, ::-1]])
     pairs, held, equal = [], [], []
     for q, (k, face) in enumerate(faces.items()):
         pairs.append((start[q] + face.rows[0]) * total + start[q] + face.rows[1])
-        if (old := before.faces.get(k)) is None:
+        if k not in known:
             continue
+        old, old_cols, old_rows = known[k]
         parts, block = cols[start[q] : start[q + 1]], slice(row_start[q], row_start[q + 1])
         if old is face:
-            parts[:], rows[block] = before.col_status[k], before.row_status[k]
+            parts[:], rows[block] = old_cols, old_rows
             continue
         parts[:] = _BASIC
         _, first = np.unique(old.component, return_index=True)
-        parts[face.component[first[before.col_status[k] == _LOWER]]] = _LOWER
+        parts[face.component[first[old_cols == _LOWER]]] = _LOWER
         here = start[q] + face.component
         freed = np.flatnonzero((old.tight != 0) & (face.tight == 0))
         freed = np.where(old.tight[freed] > 0, freed, freed + len(edges))
         freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
         held.append(np.column_stack([here[ways[freed]], freed % len(edges)]))
-        equal.append(here[ways[old.rows[4][before.row_status[k] == _LOWER]]])
+        equal.append(here[ways[old.rows[4][old_rows == _LOWER]]])
     if held:
         a, b, edge = np.concatenate(held).T
         # Of several edges between two parts the first, and first edges first in the tree.
@@ -221,7 +206,4 @@ def _carried(
         tree = np.stack(minimum_spanning_tree(joined).nonzero(), axis=1)
         a, b = np.concatenate([tree, *equal]).T
         rows[np.searchsorted(np.concatenate(pairs), a * total + b)] = _LOWER
-    return (
-        np.concatenate([cols, before.extra_status]),
-        np.concatenate([before.sum_status, rows, before.side_status]),
-    )
+    return np.append(cols, extra), np.concatenate([sums, rows, beside])
