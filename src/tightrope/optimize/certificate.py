@@ -150,19 +150,16 @@ class Certificate:
         weights = self.weights(guess)
         costs = weights + self.prices
         anchor = guess if guess < self.graph.size else int(costs.argmin())
-        return self._measured(weights, *self._pricer.multipliers(weights, anchor))
+        forward, backward = self._pricer.multipliers(weights, anchor)
+        edges, n = self.graph.edge_array(), self.graph.size
+        fall = self.epsilon.alpha ** np.asarray(self.graph.edge_lengths(), float)
+        covered = np.bincount(edges[:, 1], forward - fall * backward, n)
+        covered += np.bincount(edges[:, 0], backward - fall * forward, n)
+        return Multipliers(forward, backward, max(0.0, float((covered - weights).max())))
 
     @functools.cached_property
     def _pricer(self) -> Pricer:
         return Pricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
-
-    def _measured(self, weights: Floats, forward: Floats, backward: Floats) -> Multipliers:
-        edges = self.graph.edge_array()
-        fall = self.epsilon.alpha ** np.asarray(self.graph.edge_lengths(), float)
-        n = self.graph.size
-        covered = np.bincount(edges[:, 1], forward - fall * backward, n)
-        covered += np.bincount(edges[:, 0], backward - fall * forward, n)
-        return Multipliers(forward, backward, max(0.0, float((covered - weights).max())))
 
 
 @dataclass(frozen=True, eq=False)
