@@ -198,11 +198,10 @@ class _Program:
 
     def _entries(self, a: int, b: int, place: int) -> tuple[Ints, Ints, Floats]:
         """Return the rows and entries of one staircase in the program."""
-        v, alpha, n = self.width, self.alpha, self.n
+        v, n = self.width, self.n
         low, high = max(0, a - 3 * v), min(n, b + 3 * v + 1)
         i = np.arange(low, high)
-        away = np.maximum(np.maximum(a - i, i - b), 0)
-        found = self.taken(alpha ** -(-away // v).astype(float), low)
+        found = self.taken(staircases(np.array([[a, b]]) - low, len(i), v, self.alpha)[0], low)
         # Rows at a cut that is no end of the line were taken less nothing: they are 0 in truth.
         found[(i < (a - 2 * v if low else 0)) | (i > (b + 2 * v if high < n else n))] = 0.0
         found = self.outward(found, low)
@@ -318,14 +317,13 @@ class _Program:
 
     def price(self, prices: Floats, together: int = 1 << 21) -> tuple[Floats, Ints]:
         """Return for each guess what its cheapest staircase costs less its prices, and its core."""
-        step = max(1, together // self.n)
-        found = []
-        for at in range(0, len(self.costs), step):
-            weights, k = self.costs[at : at + step] - prices, np.arange(len(self.costs))
-            near = k[at : at + step]
-            found.append(cheapest_cores(weights, self.width, self.alpha, guesses=near))
-        value, low, high = (np.concatenate(part) for part in zip(*found, strict=True))
-        return value, np.stack([low, high, np.arange(len(value))], axis=1)
+        step, guesses = max(1, together // self.n), np.arange(len(self.costs))
+        parts = [
+            cheapest_cores(self.costs[k] - prices, self.width, self.alpha, guesses=k)
+            for k in np.split(guesses, range(step, len(guesses), step))
+        ]
+        value, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return value, np.stack([low, high, guesses], axis=1)
 
     def columns(self, weights: Floats) -> dict[int, Floats]:
         """Return the columns that the weights make, by guess."""
@@ -418,20 +416,6 @@ def staircases(cores: Ints, n: int, width: int, alpha: float) -> Floats:
     return np.asarray(powers[-(-away // width)])
 
 
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Prices for the first answers of a line that has a uniform prior, times the answers.
-
-    >>> Ends(np.ones(3), np.zeros((3, 2), int), 4, -1.0).layers
-    4
-    """
-
-    prices: Floats
-    cores: Ints
-    layers: int
-    gained: float  # what one end adds to the sum of all prices, all being the last one else
-
-
 def end_prices(
     loss: Callable[[Ints], Floats],
     width: int,
@@ -442,11 +426,12 @@ def end_prices(
     *,
     most_entries: int = 3000,
     widest: int = 8,
-) -> Ends:
-    r"""Return prices for the ends of a long line, proved up to rounding.
+) -> tuple[Floats, Ints]:
+    r"""Return prices for the ends of a long line, proved up to rounding, and the cores that do so.
 
-    A short line is solved with steps of at most ``widest``, its prices up to the middle are
-    stretched to the width, and lowered where they are not paid for.
+    They are for the first answers under a uniform prior, times the number of all answers. A short
+    line is solved with steps of at most ``widest``, its prices up to the middle are stretched to
+    the width, and lowered where they are not paid for.
 
     Parameters
     ----------
@@ -464,8 +449,8 @@ def end_prices(
 
     Examples
     --------
-    >>> found = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299, (18, 6, 25))
-    >>> round(found.gained, 2), round(float(found.prices[-1]), 6)
+    >>> prices, cores = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299, (18, 6, 25))
+    >>> round(float((prices - prices[-1]).sum()), 2), round(float(prices[-1]), 6)
     (-17.97, 4.786284)
     """
     deep, spare, layers = depths
@@ -502,7 +487,7 @@ def end_prices(
 
     step = max(1, (1 << 20) // len(away))
     prices, _ = _paid(prices, owed, count + reach + 1, 1e-13 * middle, step=step, turns=100)
-    return Ends(prices, cores, layers, float((prices - prices[-1]).sum()))
+    return prices, cores
 
 
 def unpaid(weights: Floats, low: Ints, high: Ints, width: int, alpha: float) -> Floats:

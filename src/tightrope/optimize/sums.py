@@ -119,7 +119,7 @@ def _coarse(task: Task, width: int, least: int = 4) -> StaircaseResult | None:
             known[key] = replace(found, prices=proved.prices - off * prior[row])
         prices[row] = known[key].prices
     place = np.arange(size) // stride
-    middle = known[min(known) if not task.consumer.prior.is_uniform else len(place[::stride])]
+    middle = next(iter(known.values()))  # of the answers from the first on
     columns = {
         min(k * stride + stride // 2, size - 1): x[np.minimum(place, len(x) - 1)]
         for k, x in middle.columns.items()
@@ -222,8 +222,8 @@ def stretched_route(task: Task) -> Plan | str:
         return f"{graph.name} is no part of a line that looks alike everywhere"
     if consumer.risk_averse:
         return "stretched ends are for a consumer with a prior"
-    losses = {"absolute": 1, "squared": 2, "binary": 0}
-    if consumer.loss.name not in losses:
+    power = {"absolute": 1, "squared": 2, "binary": 0}.get(consumer.loss.name)
+    if power is None:
         return f"the {consumer.loss.name} loss is not absolute, squared or binary"
     whole = graph.size - (lattice.width if lattice.ends else 0)
     reason = "under a uniform prior all is alike but at the ends: noise, and prices for both ends"
@@ -264,7 +264,7 @@ def stretched_route(task: Task) -> Plan | str:
     if layers * step < 5:
         return f"the ends leave no middle of {graph.size} answers"
     depths = deep, spare, layers
-    return Plan(reason, lambda: _stretched(task, noise, stride, losses, depths, heights))
+    return Plan(reason, lambda: _stretched(task, noise, stride, power, depths, heights))
 
 
 def _highest(inside: np.ndarray) -> np.ndarray:
@@ -295,12 +295,12 @@ def _stretched(
     task: Task,
     noise: UnboundedNoise,
     stride: int,
-    powers: dict[str, int],
+    power: int,
     depths: tuple[int, int, int],
     heights: np.ndarray | None,
 ) -> Design:
     graph, name, lattice = task.graph, task.consumer.loss.name, noise.lattice
-    size, width, power = graph.size, lattice.width // stride, powers[name]
+    size, width = graph.size, lattice.width // stride
 
     def loss(far: np.ndarray) -> np.ndarray:
         return np.asarray(far, float) ** power if power else np.minimum(far, 1.0)
@@ -309,10 +309,11 @@ def _stretched(
     coarse = PathPower(width * 4, width)
     core = best_core(coarse, task.epsilon, name)
     middle = UnboundedNoise(coarse, task.epsilon, core).expected(name)
-    ends = end_prices(loss, width, task.alpha, core, middle, depths)
-    even = float(ends.prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
-    lost = 2 * stride * ends.gained
-    least = (2 * len(ends.prices) + 2 * ends.layers * width + 2) * stride
+    prices, cores = end_prices(loss, width, task.alpha, core, middle, depths)
+    layers, even = depths[2], float(prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
+    # What both ends add to the sum of all prices, all being the last one else.
+    lost = 2 * stride * float((prices - prices[-1]).sum())
+    least = (2 * len(prices) + 2 * layers * width + 2) * stride
     if heights is None:
         mass, high = (size - (lattice.width if lattice.ends else 0)) / size, 1 / size
     else:
@@ -323,14 +324,14 @@ def _stretched(
     unit = float(lattice.step) ** power
     guess, value = None, noise.expected(name)
     if heights is None and lattice.width <= task.settings.stretched_width * 4:
-        listed = min(size // 2, 8 * lattice.width, len(ends.prices))
+        listed = min(size // 2, 8 * lattice.width, len(prices))
         guess, value = _end_guesses(noise, loss, power, listed)
         value *= unit
     return task.answered(
         loss=value,
         bound=min(max(bound, 0.0) * (stride**power) * unit, value),
         channel=noise,
-        certificate=StretchedCertificate(ends.prices, ends.cores, ends.layers, stride),
+        certificate=StretchedCertificate(prices, cores, layers, stride),
         guess=guess,
         # For a prior of one's own the noise is the same as for the worst answer.
         unbounded_bound=None if heights is None else value,
