@@ -61,8 +61,8 @@ def _measure(net, weights, floor, flow, left, slight):
 
 
 @njit(cache=True, nogil=True)
-def _levels(net, tight, flow, slight, level, queue, count):
-    """Breadth-first search through the residual arcs from the first ``count`` of the queue."""
+def _levels(net, tight, flow, slight, level, queue, count, against):
+    """Search along residual arcs, or ``against`` them, from the first ``count`` of the queue."""
     first, end, back, _, _ = net
     head = 0
     while head < count:
@@ -70,7 +70,10 @@ def _levels(net, tight, flow, slight, level, queue, count):
         head += 1
         for e in range(first[i], first[i + 1]):
             j = end[e]
-            if level[j] < 0 and (tight[e] or flow[back[e]] > slight[j]):
+            if level[j] >= 0:
+                continue
+            along, other, node = (back[e], e, i) if against else (e, back[e], j)
+            if tight[along] or flow[other] > slight[node]:
                 level[j] = level[i] + 1
                 queue[count] = j
                 count += 1
@@ -146,6 +149,61 @@ def _send(net, alpha, work, source, anchor):
 
 
 @njit(cache=True, nogil=True)
+def _send_all(net, alpha, weights, floor, work, queue, anchor, drawn):
+    """Send what nodes owe, or what is ``drawn`` from the anchor, as long as it gets anywhere.
+
+    The queue is left with the nodes that what is left reaches, and ``level`` is set there. How
+    many they are is returned, and how often it has gone through the arcs.
+    """
+    first = net[0]
+    tight, flow, _, left, slight, level, arc, _ = work
+    n = len(weights)
+    count = passes = 0
+    for _phase in range(n):
+        passes += 1
+        level[:] = -1
+        count = 0
+        for i in range(n):
+            if (i == anchor) if drawn else (i != anchor and left[i] < -slight[i]):
+                level[i] = 0
+                queue[count] = i
+                count += 1
+        senders = count
+        if not senders:
+            break
+        count = _levels(net, tight, flow, slight, level, queue, count, False)
+        reached = False
+        for q in range(senders, count):
+            i = queue[q]
+            if i == anchor or left[i] > slight[i]:
+                reached = True
+        if not reached:
+            break
+        arc[:] = first[:n]
+        sent = False
+        for q in range(senders):
+            sent |= _send(net, alpha, work, queue[q], anchor)
+        _measure(net, weights, floor, flow, left, slight)
+        if not sent:
+            break
+    return count, passes
+
+
+@njit(cache=True, nogil=True)
+def _move(net, heights, level, queue, count, way):
+    """Move nodes up (1) or down (-1) together until an arc between them and others gets tight."""
+    first, end, _, length, _ = net
+    step = math.inf
+    for q in range(count):
+        i = queue[q]
+        for e in range(first[i], first[i + 1]):
+            if level[end[e]] < 0:
+                step = min(step, length[e] - way * (heights[end[e]] - heights[i]))
+    for q in range(count):
+        heights[queue[q]] -= way * step
+
+
+@njit(cache=True, nogil=True)
 def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight, most):
     """Move ``heights`` to the cheapest ray, or until its flow proves that no ray has a gain.
 
@@ -153,9 +211,8 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
     relative to the ray there: the value at the anchor, elsewhere nothing or a surplus. How often
     it has gone through the arcs is returned.
     """
-    first, end, back, length, _ = net
     n = len(weights)
-    tight = np.zeros(len(end), np.bool_)
+    tight = np.zeros(len(flow), np.bool_)
     level = np.empty(n, np.int64)
     queue = np.empty(n + 1, np.int64)
     arc = np.empty(n, np.int64)
@@ -171,68 +228,20 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
             # Relative to the anchor the peak leaves the range of floats: anchor the ray there.
             left[anchor] = -math.inf
             return passes
-        # Senders: negative weights, to receivers and the anchor.
-        count = 0
-        for _phase in range(n):
-            passes += 1
-            level[:] = -1
-            count = 0
-            for i in range(n):
-                if i != anchor and left[i] < -slight[i]:
-                    level[i] = 0
-                    queue[count] = i
-                    count += 1
-            senders = count
-            if not senders:
-                break
-            count = _levels(net, tight, flow, slight, level, queue, count)
-            reached = False
-            for q in range(senders, count):
-                i = queue[q]
-                if i == anchor or left[i] > slight[i]:
-                    reached = True
-            if not reached:
-                break
-            arc[:] = first[:n]
-            sent = False
-            for q in range(senders):
-                sent |= _send(net, alpha, work, queue[q], anchor)
-            _measure(net, weights, floor, flow, left, slight)
-            if not sent:
-                break
+        # Negative weights, to receivers and the anchor.
+        count, phases = _send_all(net, alpha, weights, floor, work, queue, anchor, False)
+        passes += phases
         if count and level[anchor] >= 0:
             # The anchor takes all; what does not arrive is below the range of floats.
             return passes
         if count:
-            # Everything that is reached moves up until an arc out of it gets tight.
-            step = math.inf
-            for q in range(count):
-                i = queue[q]
-                for e in range(first[i], first[i + 1]):
-                    if level[end[e]] < 0:
-                        step = min(step, length[e] - (heights[end[e]] - heights[i]))
-            for q in range(count):
-                heights[queue[q]] -= step
+            # What they reach moves up.
+            _move(net, heights, level, queue, count, 1)
         else:
             if left[anchor] >= 0.0:
                 return passes
             # The anchor, to receivers.
-            for _phase in range(n):
-                passes += 1
-                level[:] = -1
-                level[anchor] = 0
-                queue[0] = anchor
-                count = _levels(net, tight, flow, slight, level, queue, 1)
-                reached = False
-                for q in range(1, count):
-                    if left[queue[q]] > slight[queue[q]]:
-                        reached = True
-                if not reached:
-                    break
-                arc[:] = first[:n]
-                if not _send(net, alpha, work, anchor, anchor):
-                    break
-                _measure(net, weights, floor, flow, left, slight)
+            passes += _send_all(net, alpha, weights, floor, work, queue, anchor, True)[1]
             # What can send to a receiver that is left moves down.
             level[:] = -1
             count = 0
@@ -243,28 +252,12 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
                     count += 1
             if not count:
                 return passes
-            head = 0
-            while head < count:
-                j = queue[head]
-                head += 1
-                for e in range(first[j], first[j + 1]):
-                    i = end[e]
-                    if level[i] < 0 and (tight[back[e]] or flow[e] > slight[j]):
-                        level[i] = 1
-                        queue[count] = i
-                        count += 1
+            count = _levels(net, tight, flow, slight, level, queue, count, True)
             if level[anchor] >= 0:
                 return passes
-            step = math.inf
-            for q in range(count):
-                j = queue[q]
-                for e in range(first[j], first[j + 1]):
-                    if level[end[e]] < 0:
-                        step = min(step, length[e] - (heights[j] - heights[end[e]]))
-            for q in range(count):
-                heights[queue[q]] += step
+            _move(net, heights, level, queue, count, -1)
         _tight_arcs(net, heights, tight)
-        for e in range(len(end)):
+        for e in range(len(flow)):
             if not tight[e]:
                 flow[e] = 0.0
         _measure(net, weights, floor, flow, left, slight)
