@@ -10,7 +10,7 @@ the prior half way to the best one known (dual stabilisation), join until value 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class MinimaxRemap:
     matrix: Channel
     worst_loss: float
     bound: float
-    prior: Floats = field(default_factory=lambda: np.ones(1))
+    prior: Floats
 
 
 def minimax_remap(
