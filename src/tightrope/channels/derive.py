@@ -201,7 +201,7 @@ class _Program:
         lengths = (primal, dual, dual, dual)
         return _Point(*(a + size * b for a, b, size in zip(at, move, lengths, strict=True)))
 
-    def _factor(self, at: _Point, regular: float = 1e-14) -> None:
+    def _factor(self, at: _Point, regular: float = 1e-13) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
         ratios = at.z / at.slack
@@ -209,18 +209,17 @@ class _Program:
         root = np.sqrt(self._flow).T
         tall = np.zeros((k, m + n, n))
         tall[:, :m] = root[:, :, None] * self.y.T
-        diagonal = np.arange(n)
-        tall[:, m + diagonal, diagonal] = np.sqrt(spread).T
+        tall[:, m + np.arange(n), np.arange(n)] = np.sqrt(spread).T
         q, r = np.linalg.qr(tall)
         self._inverse = np.linalg.inv(r)
         self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
         flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
-        coupling = -(flat.T @ flat)
-        coupling[np.arange(m), np.arange(m)] += self._flow @ self.g**2
-        top = np.abs(np.diag(coupling)).max()
-        # Regularised: near the end the coupling is singular to working accuracy.
-        coupling[np.arange(m), np.arange(m)] += regular * top
-        self._coupling = np.linalg.inv(coupling)
+        # Near the end the coupling is singular to working accuracy, and its diagonal spans many
+        # orders: every row is regularised beside its own entry.
+        diagonal = self._flow @ self.g**2
+        coupling = np.diag(diagonal * (1 + regular)) - flat.T @ flat
+        scale = 1 / np.sqrt(diagonal)
+        self._coupling = scale[:, None] * np.linalg.inv(scale[:, None] * coupling * scale) * scale
 
     def _direction(self, at: _Point, target: Floats, refinements: int = 3) -> _Point:
         """Solve the Newton system for given right-hand sides of the products z·s."""
