@@ -189,12 +189,6 @@ class _Program:
         centre = mu * min(1.0, float(after) / mu) ** 3
         move = self._direction(at, centre - products - guess.z * guess.slack)
         reach = _reach(at, move, 1 / share)
-        if min(reach) < 0.1:
-            # Close to a border the correction may block the way; then walk towards the centre.
-            other = self._direction(at, 0.3 * mu - products)
-            wider = _reach(at, other, 1 / share)
-            if min(wider) > min(reach):
-                move, reach = other, wider
         primal, dual = (min(1.0, share * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < short:
             return None
@@ -701,24 +695,16 @@ def _simplex(table: Integers, basis: NDArray[np.int64], columns: int) -> int:
             return scale
         # The rule of least index ends every cycle; the steepest column is faster before.
         enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
-        column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
-        leave = _leaving(column, right, basis)
-        stalled = stalled + 1 if right[leave] == 0 else 0
+        # The row with the least quotient leaves, of several that of least index.
+        ratios = zip(table[:-1, -1].tolist(), table[:-1, enter].tolist(), basis, strict=True)
+        least = ((Fraction(a, b), at, r) for r, (a, b, at) in enumerate(ratios) if b > 0)
+        quotient, _, leave = min(least)
+        stalled = stalled + 1 if quotient == 0 else 0
         pivot, kept = table[leave, enter], table[leave].copy()
         table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
         table[leave] = kept
         scale = pivot
         basis[leave] = enter
-
-
-def _leaving(column: list[int], right: list[int], basis: NDArray[np.int64]) -> int:
-    """Return the row with the least quotient right/column, of several that of least index."""
-
-    def ahead(r: int, s: int) -> int:
-        return int(right[r] * column[s] - right[s] * column[r] or basis[r] - basis[s])
-
-    rows = (r for r, entry in enumerate(column) if entry > 0)
-    return min(rows, key=functools.cmp_to_key(ahead))
 
 
 # -- floats -------------------------------------------------------------------------------
