@@ -117,8 +117,6 @@ def search(
     >>> search(IntegerChannel([[3, 1], [1, 3]]), PathPower(2))[0].ratio
     Fraction(3, 1)
     """
-    if graph.size == 1:
-        return [_nowhere()]
     rows, columns = channel.shape
     if rows * columns > limit:
         raise TooLarge(
