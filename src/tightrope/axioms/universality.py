@@ -730,10 +730,9 @@ def _extended(
     if graph.size > 200_000:  # the labellings alone would take seconds
         return (), (), ()
     round_labels = cycle_labelling(graph, cycle)
+    # All other nodes count as the middle, or the last of two.
     short = np.full(graph.size, 1)
-    short[cycle[0]] = 0
-    if len(second) == 3:
-        short[cycle[2]] = 2
+    short[list(cycle[: len(second)])] = range(len(second))
     line_labels = tuple(short.tolist())
     if not neighbours_differ_by_one(graph, round_labels, m) or not neighbours_differ_by_one(
         graph, line_labels
