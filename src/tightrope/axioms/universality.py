@@ -205,9 +205,8 @@ class _Case:
                 margin,
             )
         # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
-        if exists or not self.one_length:
-            return None
-        if self.kind == "risk-averse" or self.edge_level.ratio >= most:
+        refutable = self.one_length and self.kind == "bayesian" and self.edge_level.ratio < most
+        if exists or not refutable:
             return None
         return Verdict(
             "no",
