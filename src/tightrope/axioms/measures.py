@@ -102,8 +102,6 @@ def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
     """
     graph._check_unit("the Dobrushin optimum")
     level = Epsilon.of(epsilon)
-    if graph.size == 1:
-        return DobrushinOptimum(-1.0, (0, 0), rational([[1]]), Fraction(-1))
     start, end = _far_pair(graph)
     length = int(graph.distance(start, end))
     ratio = level.ratio

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
-from math import comb
+from math import comb, inf
 from typing import Any
 
 import numpy as np
@@ -146,17 +146,14 @@ class _Case:
             monotone = is_monotone(self.loss, self.graph).result
         if not monotone:
             return None
+        plain = self.graph.power == 1
+        made = geometric(self.graph, self.level) if plain else self._tight()
         return Verdict(
             "yes",
             "the answers form a path and the loss is monotone: the geometric mechanism serves all",
-            Universal("geometric", self._geometric()),
+            Universal("geometric", made),
             "C, Thm 2.7" if self.kind == "bayesian" else "C, Thm 2.8",
         )
-
-    def _geometric(self) -> Channel:
-        if self.graph.power == 1:
-            return geometric(self.graph, self.level)
-        return self._tight()
 
     def _tight(self) -> Channel:
         """Return the tight-constraints mechanism of a tree on which it is known to exist."""
@@ -208,9 +205,8 @@ class _Case:
                 margin,
             )
         # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
-        if exists or not self.one_length:
-            return None
-        if self.kind == "risk-averse" or self.edge_level.ratio >= most:
+        refutable = self.one_length and self.kind == "bayesian" and self.edge_level.ratio < most
+        if exists or not refutable:
             return None
         return Verdict(
             "no",
@@ -422,45 +418,37 @@ def _least(
     weights among the guesses, and t. A multiplier above ``positive`` counts as positive.
     """
     from scipy.optimize import linprog
-    from scipy.sparse import block_array, csr_array, eye_array, kron
+    from scipy.sparse import block_diag, csr_array, eye_array, hstack, kron, vstack
 
     count, n = rays.shape
     # The solver's tolerances are for numbers about 1.
     unit = max(_largest(consumer.loss) for consumer in consumers)
-    averse = [c for c, consumer in enumerate(consumers) if consumer.risk_averse]
-    last = 1 + len(averse)
-
-    def line(blocks: dict[int, Any]) -> list[Any]:
-        return [blocks.get(place) for place in range(last + 1)]
-
-    below, limits, owners = [], [], []
-    equal, right = [line({0: csr_array(rays.T), last: csr_array((n, 1))})], [np.ones(n)]
+    # Rays add up to 1, and for every risk-averse consumer shares to the weights of the rays.
+    on_rays, on_shares, owners = [], [], []
+    weights, shares = [csr_array(rays.T)], [csr_array((n, 0))]
     for c, consumer in enumerate(consumers):
         losses = consumer.loss.matrix() / unit
         if consumer.risk_averse:
             rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
-            place = 1 + averse.index(c)
-            blocks = {0: csr_array((len(rows), count)), place: csr_array(rows)}
-            shares = kron(eye_array(count), np.ones((1, losses.shape[1])))
-            equal.append(line({0: eye_array(count), place: -shares}))
-            right.append(np.zeros(count))
+            weights.append(eye_array(count))
+            shares.append(-kron(eye_array(count), np.ones((1, losses.shape[1]))))
+            on_rays.append(csr_array((len(rows), count)))
         else:
-            rows = (rays @ (consumer.prior.probabilities[:, None] * losses)).min(axis=1)[None]
-            blocks = {0: csr_array(rows)}
-        below.append(line({**blocks, last: csr_array(-np.ones((len(rows), 1)))}))
-        limits += [0.0 if own is None else own[c] / unit] * len(rows)
+            rows = np.zeros((1, 0))
+            costs = consumer.prior.probabilities[:, None] * losses
+            on_rays.append(csr_array((rays @ costs).min(axis=1)[None]))
+        on_shares.append(csr_array(rows))
         owners += [c] * len(rows)
-    above = block_array(below, format="csr")
-    costs = np.zeros(above.shape[1])
-    costs[-1] = 1.0
+    above = hstack([vstack(on_rays), block_diag(on_shares), -np.ones((len(owners), 1))])
+    right = np.repeat([1.0, 0.0], [n, count * (len(weights) - 1)])
+    equal = hstack([vstack(weights), block_diag(shares), csr_array((len(right), 1))])
     solved = linprog(
-        costs,
+        [0.0] * (above.shape[1] - 1) + [1.0],
         A_ub=above,
-        b_ub=np.array(limits),
-        A_eq=block_array(equal, format="csr"),
-        b_eq=np.concatenate(right),
-        bounds=[(0, None)] * (len(costs) - 1) + [(None, None)],
-        method="highs",
+        b_ub=np.zeros(len(owners)) if own is None else np.array(own)[owners] / unit,
+        A_eq=equal,
+        b_eq=right,
+        bounds=[(0, None)] * (above.shape[1] - 1) + [(None, None)],
     )
     if solved.status != 0:
         raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
@@ -635,7 +623,7 @@ def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ..
 
 
 def neighbours_differ_by_one(
-    graph: AnswerGraph, labels: tuple[int, ...], modulus: int | None = None
+    graph: AnswerGraph, labels: tuple[int, ...], modulus: float = inf
 ) -> bool:
     """Whether labels of neighbours differ by at most 1, modulo a number if one is given.
 
@@ -645,9 +633,7 @@ def neighbours_differ_by_one(
     """
     edges, values = graph.edge_array(), np.asarray(labels)
     apart = np.abs(values[edges[:, 0]] - values[edges[:, 1]])
-    if modulus is not None:
-        apart = np.minimum(apart, modulus - apart)
-    return bool((apart <= 1).all())
+    return bool((np.minimum(apart, modulus - apart) <= 1).all())
 
 
 def refute_by_cycle(
@@ -743,10 +729,9 @@ def _extended(
     if graph.size > 200_000:  # the labellings alone would take seconds
         return (), (), ()
     round_labels = cycle_labelling(graph, cycle)
+    # All other nodes count as the middle, or the last of two.
     short = np.full(graph.size, 1)
-    short[cycle[0]] = 0
-    if len(second) == 3:
-        short[cycle[2]] = 2
+    short[list(cycle[: len(second)])] = range(len(second))
     line_labels = tuple(short.tolist())
     if not neighbours_differ_by_one(graph, round_labels, m) or not neighbours_differ_by_one(
         graph, line_labels

@@ -189,19 +189,13 @@ class _Program:
         centre = mu * min(1.0, float(after) / mu) ** 3
         move = self._direction(at, centre - products - guess.z * guess.slack)
         reach = _reach(at, move, 1 / share)
-        if min(reach) < 0.1:
-            # Close to a border the correction may block the way; then walk towards the centre.
-            other = self._direction(at, 0.3 * mu - products)
-            wider = _reach(at, other, 1 / share)
-            if min(wider) > min(reach):
-                move, reach = other, wider
         primal, dual = (min(1.0, share * r) for r in reach)
         if not np.isfinite(primal * dual) or max(primal, dual) < short:
             return None
         lengths = (primal, dual, dual, dual)
         return _Point(*(a + size * b for a, b, size in zip(at, move, lengths, strict=True)))
 
-    def _factor(self, at: _Point, regular: float = 1e-14) -> None:
+    def _factor(self, at: _Point, regular: float = 1e-13) -> None:
         """Factor every block by QR, which keeps twice the digits of a product of matrices."""
         (n, k), m = self.x.shape, self.y.shape[1]
         ratios = at.z / at.slack
@@ -209,18 +203,17 @@ class _Program:
         root = np.sqrt(self._flow).T
         tall = np.zeros((k, m + n, n))
         tall[:, :m] = root[:, :, None] * self.y.T
-        diagonal = np.arange(n)
-        tall[:, m + diagonal, diagonal] = np.sqrt(spread).T
+        tall[:, m + np.arange(n), np.arange(n)] = np.sqrt(spread).T
         q, r = np.linalg.qr(tall)
         self._inverse = np.linalg.inv(r)
         self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
         flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
-        coupling = -(flat.T @ flat)
-        coupling[np.arange(m), np.arange(m)] += self._flow @ self.g**2
-        top = np.abs(np.diag(coupling)).max()
-        # Regularised: near the end the coupling is singular to working accuracy.
-        coupling[np.arange(m), np.arange(m)] += regular * top
-        self._coupling = np.linalg.inv(coupling)
+        # Near the end the coupling is singular to working accuracy, and its diagonal spans many
+        # orders: every row is regularised beside its own entry.
+        diagonal = self._flow @ self.g**2
+        coupling = np.diag(diagonal * (1 + regular)) - flat.T @ flat
+        scale = 1 / np.sqrt(diagonal)
+        self._coupling = scale[:, None] * np.linalg.inv(scale[:, None] * coupling * scale) * scale
 
     def _direction(self, at: _Point, target: Floats, refinements: int = 3) -> _Point:
         """Solve the Newton system for given right-hand sides of the products z·s."""
@@ -702,24 +695,16 @@ def _simplex(table: Integers, basis: NDArray[np.int64], columns: int) -> int:
             return scale
         # The rule of least index ends every cycle; the steepest column is faster before.
         enter = negative[0] if stalled > 8 else min(negative, key=costs.__getitem__)
-        column, right = table[:-1, enter].tolist(), table[:-1, -1].tolist()
-        leave = _leaving(column, right, basis)
-        stalled = stalled + 1 if right[leave] == 0 else 0
+        # The row with the least quotient leaves, of several that of least index.
+        ratios = zip(table[:-1, -1].tolist(), table[:-1, enter].tolist(), basis, strict=True)
+        least = ((Fraction(a, b), at, r) for r, (a, b, at) in enumerate(ratios) if b > 0)
+        quotient, _, leave = min(least)
+        stalled = stalled + 1 if quotient == 0 else 0
         pivot, kept = table[leave, enter], table[leave].copy()
         table[:] = (table * pivot - np.multiply.outer(table[:, enter].copy(), kept)) // scale
         table[leave] = kept
         scale = pivot
         basis[leave] = enter
-
-
-def _leaving(column: list[int], right: list[int], basis: NDArray[np.int64]) -> int:
-    """Return the row with the least quotient right/column, of several that of least index."""
-
-    def ahead(r: int, s: int) -> int:
-        return int(right[r] * column[s] - right[s] * column[r] or basis[r] - basis[s])
-
-    rows = (r for r, entry in enumerate(column) if entry > 0)
-    return min(rows, key=functools.cmp_to_key(ahead))
 
 
 # -- floats -------------------------------------------------------------------------------

@@ -91,6 +91,10 @@ class Worst:
         return self.value
 
 
+#: The worst place of a graph with a single node.
+NOWHERE = Worst(None, None, Fraction(1))
+
+
 def search(
     channel: Channel,
     graph: AnswerGraph,
@@ -117,8 +121,6 @@ def search(
     >>> search(IntegerChannel([[3, 1], [1, 3]]), PathPower(2))[0].ratio
     Fraction(3, 1)
     """
-    if graph.size == 1:
-        return [_nowhere()]
     rows, columns = channel.shape
     if rows * columns > limit:
         raise TooLarge(
@@ -141,11 +143,6 @@ def search(
                     edge = _edge(graph, values, some, e, o)
                     worst[k] = Worst(edge, start + o, ratio, length)
     return worst
-
-
-def _nowhere() -> Worst:
-    """Return the worst place of a graph with a single node."""
-    return Worst(None, None, Fraction(1))
 
 
 def _sides(
@@ -231,9 +228,6 @@ def _exact_best(
     """
     if beat == math.inf:
         return None
-    broken = np.argwhere((small == 0) & (large != 0))
-    if len(broken):
-        return (int(broken[0][0]), int(broken[0][1])), math.inf
     quotients = _quotients(large, small)
     top = float(quotients.max())
     if beat and log_ratio(beat) > math.log(top) + log_error:
@@ -245,8 +239,7 @@ def _exact_best(
         first.setdefault(pair, k)
     place, value = None, beat
     for (above, below), k in first.items():
-        # Only 0/0 is left with a zero below, and it breaks nothing.
-        ratio = Fraction(above, below) if below else Fraction(1)
+        ratio = Fraction(above, below) if below else math.inf if above else Fraction(1)
         if ratio > value:
             place, value = (int(close[0][k]), int(close[1][k])), ratio
     return None if place is None else (place, value)
@@ -274,7 +267,7 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
     (0, 5)
     """
     if graph.size == 1:
-        return [_nowhere()]
+        return [NOWHERE]
     if isinstance(channel, GeometricChannel):
         return [_geometric(channel, graph)]
     if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
@@ -326,11 +319,11 @@ def _in_products(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
     for k in sorted(different.values()):
         for worst in places[k]:
             if worst.edge is not None:
-                moves = [_nowhere()] * len(places)
+                moves = [NOWHERE] * len(places)
                 moves[k] = worst
                 at = _moved(channel, moves)
                 found.append(replace(worst, edge=at.edge, output=at.output))
-    return found or [_nowhere()]
+    return found or [NOWHERE]
 
 
 def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:

@@ -209,7 +209,7 @@ def cells_of(graph: AnswerGraph) -> Cells:
     return found
 
 
-def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:
+def pieces(cells: Cells, right: Sequence[int], tolerance: float = 1e-11) -> list[tuple[End, End]]:
     r"""Return the closed intervals of :math:`\alpha \in (0,1)` with :math:`Q\zeta = b`, ζ ≥ 0.
 
     Their ends are roots, 0 or 1. A non-negative right-hand side keeps the set closed.
@@ -230,6 +230,18 @@ def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:
     for a, b in zip(ends[::2], ends[1::2], strict=True):
         below = exact.sign_at(bottom, middle := (a + b) / 2)
         holds.append(all(exact.sign_at(top, middle) * below >= 0 for top in tops))
+
+    def holds_at(root: exact.Root) -> bool:
+        """Whether ζ ≥ 0 at a root; where D vanishes, by a residual up to a tolerance."""
+        if root.is_root_of(bottom):
+            from scipy.optimize import nnls
+
+            scaled = np.asarray(right, float) / max(right)
+            return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
+        # The interval of a root holds no other, so signs at its end are signs at the root.
+        below = exact.sign_at(bottom, root.low)
+        return all(root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0 for top in tops)
+
     found: list[tuple[End, End]] = []
     start: End = Fraction(0)
     for root, before, after in zip(roots, holds, holds[1:], strict=False):
@@ -237,33 +249,11 @@ def pieces(cells: Cells, right: Sequence[int]) -> list[tuple[End, End]]:
             found.append((start, root))
         elif after and not before:
             start = root
-        elif not before and _exists_on(root, bottom, tops, cells, right):
+        elif not before and holds_at(root):
             found.append((root, root))
     if holds[-1]:
         found.append((start, Fraction(1)))
     return found
-
-
-def _exists_on(
-    root: exact.Root,
-    bottom: fmpz_poly,
-    tops: list[fmpz_poly],
-    cells: Cells,
-    right: Sequence[int],
-    tolerance: float = 1e-11,
-) -> bool:
-    """Whether the mechanism exists at a root although on neither side of it.
-
-    Where D vanishes, by the residual of non-negative least squares, up to a tolerance.
-    """
-    if root.is_root_of(bottom):
-        from scipy.optimize import nnls
-
-        scaled = np.asarray(right, float) / max(right)
-        return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
-    # The interval of a root holds no other, so signs at its end are signs at the root.
-    below = exact.sign_at(bottom, root.low)
-    return all(root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0 for top in tops)
 
 
 def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None:

@@ -412,8 +412,18 @@ def sampled(
         gap = max(b - a for a, b in itertools.pairwise(points))
         words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
     limit = None if points[-1] >= sure else points[-1]
+    # Without bisection a border is the nearest point where the condition holds.
     narrow = math.inf if tolerance or step else accuracy
-    found = _intervals(lambda level: least(level) >= -tolerance, points, limit, narrow)
+
+    def holds(epsilon: float) -> bool:
+        return least(epsilon) >= -tolerance
+
+    known = [holds(point) for point in points]
+    ends = [points[0]] if known[0] else []
+    for (a, before), (b, after) in itertools.pairwise(zip(points, known, strict=True)):
+        if before != after:
+            ends.append(_border(holds, *((a, b) if after else (b, a)), narrow))
+    found = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
     return Existence(found, words, accuracy, False, gap, (points[0], limit), tolerance)
 
 
@@ -428,25 +438,6 @@ def _multiples(step: float, start: float, stop: float, most: int = 100_000) -> l
     rounding = 1e-9
     first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
     return [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
-
-
-def _intervals(
-    holds: Callable[[float], bool],
-    points: list[float],
-    last: float | None,
-    accuracy: float,
-) -> tuple[Interval, ...]:
-    """Return where a condition holds at points, with the borders between them bisected.
-
-    With an infinite accuracy a border is the nearest point where it holds. An interval that has
-    no end gets the last one.
-    """
-    known = [holds(point) for point in points]
-    ends = [points[0]] if known[0] else []
-    for (a, before), (b, after) in itertools.pairwise(zip(points, known, strict=True)):
-        if before != after:
-            ends.append(_border(holds, *((a, b) if after else (b, a)), accuracy))
-    return tuple(zip(ends[::2], [*ends[1::2], last], strict=False))
 
 
 # -- where Φ has no inverse ---------------------------------------------------------------

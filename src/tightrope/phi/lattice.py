@@ -67,7 +67,6 @@ MARGIN = 3
 STEPS = np.array(list(itertools.product(range(-MARGIN, MARGIN + 1), repeat=2)))
 
 Floats = NDArray[np.float64]
-Pattern = tuple[Places, Places, Places]
 
 
 class LatticeStructure(Structure):
@@ -406,18 +405,14 @@ class ShortRows:
         self._place = (place[0] + MARGIN) * wide + place[1] + MARGIN
         self._steps = STEPS @ (wide, 1)
         labels = np.pad(self._label.reshape(shape), MARGIN, constant_values=-1).ravel()
-        self._entries = self._pattern(labels)
-
-    def _pattern(self, labels: Places) -> Pattern:
-        """Return rows, columns and places in the table of the entries that lie in the box."""
+        # Rows, columns and places in the table of the entries that lie in the box.
         found = []
         for zone, used in enumerate(_weights(0.5)[1] != 0):
             row, k = np.flatnonzero(self._zone == zone)[:, None], np.flatnonzero(used)
             column = labels[self._place[row] + self._steps[k]]
             all_three = np.broadcast_arrays(row, column, zone * len(STEPS) + k)
             found.append([part[column >= 0] for part in all_three])
-        row, column, code = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return row, column, code
+        self._entries = [np.concatenate(parts) for parts in zip(*found, strict=True)]
 
     def combined(self, alpha: float, b: Floats) -> Floats:
         """Return what is done to a right-hand side."""

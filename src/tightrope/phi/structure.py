@@ -201,8 +201,7 @@ class DenseStructure(Structure):
                 f"Φ of {graph.name} has no rule and {graph.size} answers; "
                 f"at most {self.limit} are written down as a matrix"
             )
-        distances = graph.distance_matrix()
-        self.lengths, self._code = distances_by_code(distances)
+        self.lengths, self._code = distances_by_code(graph.distance_matrix())
 
     def matrix(self, alpha: Alpha, kind: Any = np.float64) -> NDArray[Any]:
         """Return Φ as an array of the given kind of float."""

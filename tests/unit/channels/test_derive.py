@@ -227,6 +227,18 @@ def test_floats_from_remaps_with_zeros_are_derivable():
         assert derivable(Channel(y @ joined), Channel(y)), (rows, many, few)
 
 
+@pytest.mark.parametrize("seed", [46, 817, 1413, 1586, 2930])
+def test_outputs_of_many_sizes_do_not_hide_a_remap(seed):
+    """Near its end the search couples outputs whose flows lie orders apart."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(1, 9, (5, 9)) * (rng.random((5, 9)) < 0.7) + np.eye(5, 9)
+    y /= y.sum(axis=1, keepdims=True)
+    few = 2 + seed % 7
+    found = derivable(Channel(y @ np.eye(few)[rng.integers(0, few, 9)]), Channel(y))
+    assert found
+    assert found.distance < 1e-9
+
+
 def test_refusals():
     with pytest.raises(InputError, match="same inputs, got 2 and 3"):
         derivable(IntegerChannel([[1], [1]]), IntegerChannel([[1], [1], [1]]))
