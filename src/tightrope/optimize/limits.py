@@ -288,7 +288,10 @@ class _Search:
             matrix = np.zeros(problem.costs.shape)
             matrix[np.arange(len(matrix)), problem.costs.argmin(axis=1)] = 1.0
             return None, matrix
-        found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
+        try:
+            found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
+        except Stopped:
+            return None, self.aim.flat
         return found.faces, self._matrix(found.columns)
 
     def _matrix(self, columns: dict[int, Floats]) -> Floats:

@@ -7,7 +7,7 @@ import pytest
 
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, PathPower
 from tightrope.optimize import SolverSettings, design, design_limited, trade_off
 from tightrope.optimize.limits import LimitedLoss
@@ -83,6 +83,15 @@ def test_a_search_under_a_limit_can_be_stopped() -> None:
     assert found.stopped
     assert found.vulnerability <= 0.22 + 1e-12
     assert is_private(found.channel, graph, 1)
+
+
+def test_without_time_a_limit_on_the_loss_is_kept_by_a_blind_guess_or_refused() -> None:
+    graph = PathPower(241, 4)
+    consumer = Consumer.of(graph, loss="absolute")
+    found = design_limited(graph, consumer, epsilon=1, max_loss=61, time_limit=0.0)
+    assert found.expected_loss <= 61
+    with pytest.raises(CheckFailed, match="time was up before a mechanism with a loss of at most"):
+        design_limited(graph, consumer, epsilon=1, max_loss=2.1, time_limit=0.0)
 
 
 def test_both_limits_at_once() -> None:
