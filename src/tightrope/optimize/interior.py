@@ -129,7 +129,8 @@ def interior_effort(problem: Problem, guesses: Ints) -> float:
     True
     """
     n, ends = problem.size, 2 * len(problem.edges)
-    return 50 * len(guesses) * (3e-10 * n * n * _ordered(problem)[2] + 1.2e-7 * ends)
+    own = 3e-10 * n * n * _ordered(problem)[2] + 1.2e-7 * ends
+    return 50 * (0.02 + len(guesses) * own)
 
 
 def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:

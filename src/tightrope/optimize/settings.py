@@ -70,9 +70,9 @@ class SolverSettings:
     #: When masters and pricing have taken this part of the time that the interior-point method
     #: would, the latter takes over: faces have grown too wide. Of 101 random questions those with a
     #: large ε are up to eight times as slow with 0 (sum(125,3) at ε = 2.87: 1.4 and 11 s of
-    #: processor time), those with a small one up to a third slower with 0.3 (sum(48,8) at ε = 0.5:
-    #: 58 and 38 s).
-    interior_wait: float = 0.1
+    #: processor time), and 500 answers at most 3 apart take 27 s with 0.1 instead of 11; those
+    #: with a small one are up to a third slower with 0.3 (sum(48,8) at ε = 0.5: 58 and 38 s).
+    interior_wait: float = 0.2
     #: Most rounds, and rounds without progress after which the search ends where there is no other
     #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
     #: need more rounds than that.
