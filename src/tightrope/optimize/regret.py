@@ -118,7 +118,8 @@ class _Request:
         # Measured from what is proved, a regret is never larger than it seems.
         optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
         scale = max(float(np.abs(optima).max()), 1e-300)
-        judged = [self._judged(d.general, optima, 0.0, scale) for d in own]
+        baselines = self._baselines(optima)
+        judged = [self._judged(d.general, optima, 0.0, scale, baselines) for d in own]
         best = min(judged, key=lambda one: one.worst_regret)
         if best.gap <= self.gap:
             return replace(best, reason="this mechanism is optimal for every consumer")
@@ -134,7 +135,8 @@ class _Request:
         if not found.finished:
             reason = "columns priced over tuples of guesses; some branches stayed open at the end"
         channel = _mixed(problem, found)
-        done = self._judged(channel, optima, found.bound if proved else 0.0, scale)
+        bound = found.bound if proved else 0.0
+        done = self._judged(channel, optima, bound, scale, baselines)
         if best.worst_regret < done.worst_regret:  # a search that was stopped early
             done = replace(best, bound=min(done.bound, best.worst_regret))
         return replace(done, reason=reason, stopped=found.stopped)
@@ -158,18 +160,20 @@ class _Request:
         )
 
     def _judged(
-        self, channel: Channel, optima: Floats, bound: float, scale: float, rounding: float = 1e-12
+        self,
+        channel: Channel,
+        optima: Floats,
+        bound: float,
+        scale: float,
+        baselines: dict[str, float],
+        *,
+        rounding: float = 1e-12,
     ) -> Design:
         """Let every consumer remap the channel as it likes."""
         losses = self._losses(channel)
         # A loss that equals the optimum but for rounding has no regret.
         losses = np.where(losses - optima < rounding * scale, optima, losses)
         worst = float((losses - optima).max())
-
-        def measure(noise: Channel) -> float:
-            return max(float((self._losses(noise) - optima).max()), 0.0)
-
-        small = self.graph.size**2 <= self.settings.baseline_entries
         return Design(
             graph=self.graph,
             epsilon=self.epsilon,
@@ -185,7 +189,17 @@ class _Request:
             scale=scale,
             certificate=None,
             wanted_gap=self.gap,
-            baselines=compared(self.graph, self.epsilon, measure) if small else {},
+            baselines=baselines,
+        )
+
+    def _baselines(self, optima: Floats) -> dict[str, float]:
+        """Return the worst regret with simple noise."""
+        if self.graph.size**2 > self.settings.baseline_entries:
+            return {}
+        return compared(
+            self.graph,
+            self.epsilon,
+            lambda noise: max(float((self._losses(noise) - optima).max()), 0.0),
         )
 
     def _losses(self, channel: Channel) -> Floats:
