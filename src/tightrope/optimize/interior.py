@@ -402,7 +402,7 @@ class _Path:
         for part in other:
             part.fill(0.0)
         rest, before = left(move, aim, *found), np.inf
-        while 0.01 * self.products < (now := self._weight(rest)) < before / 2:
+        while 0.01 * self.products < (now := self._harm(rest)) < before / 2:
             more = direction(trial, other, *rest, 0 * unspent)
             found = tuple(one + another for one, another in zip(found, more, strict=True))
             for parts, others in zip(move, trial, strict=True):
@@ -427,7 +427,7 @@ class _Path:
         size = np.maximum(self.x * self.shares.sum(), 1)
         return np.sqrt(size * size.max(axis=1)[:, None]), np.ones_like(self.z[1])
 
-    def _weight(self, rest: list[Floats]) -> float:
+    def _harm(self, rest: list[Floats]) -> float:
         """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
         lack, missing, off = (np.abs(part) for part in rest)
         return float(lack.max(axis=0).sum() + self.blind * missing.max() + off.max(initial=0.0))
@@ -628,10 +628,11 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
         if number[i] >= 0:
             rows[number[i], i] += ray[i]
     left, noise = rows @ whole, np.abs(rows) @ doubt
+    rows *= np.sqrt(share)
     for c in range(parts):
         pivot = max(left[c] - core[c + 1 :, c].sum(), 0.0) + noise[c]
         core[c, c] = np.sqrt(pivot)
-        rows[c] *= np.sqrt(share) / core[c, c]
+        rows[c] /= core[c, c]
         for b in range(c + 1, parts):
             factor = core[b, c] / pivot
             left[b] -= factor * left[c]
@@ -639,7 +640,7 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
             core[b, c] /= core[c, c]
             for s in range(c + 1, b + 1):
                 core[b, s] -= core[b, c] * core[s, c]
-            rows[b] -= core[b, c] / np.sqrt(share) * rows[c]
+            rows[b] -= core[b, c] * rows[c]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
