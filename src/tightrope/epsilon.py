@@ -117,6 +117,14 @@ class Epsilon:
         """What the multiple counts: the logarithm of the base, or 1."""
         return 1.0 if self.base is None else log_ratio(self.base)
 
+    @functools.cached_property
+    def binary_rate(self) -> float | None:
+        """One over the base, where that is a float; powers of it lose no digits."""
+        if self.base is None:
+            return None
+        rate = float(1 / self.base)
+        return rate if rate == 1 / self.base else None
+
     @property
     def alpha(self) -> float:
         r""":math:`\alpha = e^{-\varepsilon}` in floating point."""

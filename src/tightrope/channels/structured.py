@@ -43,11 +43,11 @@ def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> N
     0.5
     """
     steps: NDArray[Any] = np.asarray(distances, dtype=np.float64)
-    multiple = epsilon.multiple / parts
+    multiple = epsilon.multiple
     # One division after an exact product keeps whole exponents whole.
-    exponents = steps * multiple.numerator / multiple.denominator
-    if epsilon.base is not None and (rate := float(1 / epsilon.base)) == 1 / epsilon.base:
-        return np.power(rate, exponents)
+    exponents = steps * multiple.numerator / (multiple.denominator * parts)
+    if epsilon.binary_rate is not None:
+        return np.power(epsilon.binary_rate, exponents)
     return np.exp(-epsilon.unit * exponents)
 
 
