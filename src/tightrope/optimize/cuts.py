@@ -25,8 +25,8 @@ import math
 import numpy as np
 from numba import njit
 
-#: Height differences this close to an edge length count as tight.
-TIGHT = 1e-9
+from tightrope.optimize.faces import TIGHT_TOLERANCE
+
 #: Round-off, in units of the machine precision times what passes a node, that is left unsent.
 ROUND_OFF = 8 * 2.0**-52
 #: Amounts below this are lost in the range of floats; above the other a ray is too steep.
@@ -43,7 +43,7 @@ def _tight_arcs(net, heights, tight):
     first, end, _, length, _ = net
     for i in range(len(heights)):
         for e in range(first[i], first[i + 1]):
-            tight[e] = abs(heights[end[e]] - heights[i] - length[e]) <= TIGHT
+            tight[e] = abs(heights[end[e]] - heights[i] - length[e]) <= TIGHT_TOLERANCE
 
 
 @njit(cache=True, nogil=True)
@@ -81,10 +81,10 @@ def _levels(net, tight, flow, slight, level, queue, count, against):
 
 
 @njit(cache=True, nogil=True)
-def _send(net, alpha, work, source, anchor):
+def _send(net, work, source, anchor):
     """Send what is left at the source along shortest residual paths; say if anything is sent."""
-    first, end, back, _, _ = net
-    tight, flow, heights, left, slight, level, arc, path = work
+    first, end, back, _, fall = net
+    tight, flow, left, slight, level, arc, path = work
     # The anchor itself sends without a limit.
     drawn = source == anchor
     depth = 0
@@ -95,37 +95,42 @@ def _send(net, alpha, work, source, anchor):
             return sent
         takes = i != source and (i == anchor or left[i] > slight[i])
         if takes and not (drawn and i == anchor):
-            # Amounts are relative to the source.
-            amount = math.inf if drawn else -left[source]
-            if i != anchor:
-                amount = min(amount, left[i] * alpha ** (heights[i] - heights[source]))
+            # Amounts are relative to the source, where the ray is 1.
+            amount, ray, full = math.inf if drawn else -left[source], 1.0, depth
             for d in range(depth):
                 e = path[d]
-                if not tight[e]:
-                    j = end[e]
-                    amount = min(amount, flow[back[e]] * alpha ** (heights[j] - heights[source]))
+                if tight[e]:
+                    ray *= fall[e]
+                    continue
+                ray /= fall[e]
+                if flow[back[e]] * ray < amount:
+                    amount, full = flow[back[e]] * ray, d
+            if i != anchor and left[i] * ray <= amount:
+                amount, full = left[i] * ray, depth
             if amount <= UNDERFLOW:
                 # Too far below the source for floats: as good as nothing. Look elsewhere.
                 depth -= 1
                 i = end[back[path[depth]]]
                 arc[i] += 1
                 continue
+            ray = 1.0
             for d in range(depth):
                 e = path[d]
                 if tight[e]:
-                    flow[e] += amount * alpha ** (heights[source] - heights[end[back[e]]])
+                    flow[e] += amount / ray
+                    ray *= fall[e]
                 else:
-                    b = back[e]
-                    rest = flow[b] - amount * alpha ** (heights[source] - heights[end[e]])
-                    flow[b] = max(rest, 0.0)
+                    ray /= fall[e]
+                    flow[back[e]] = max(flow[back[e]] - amount / ray, 0.0)
             sent = True
             left[source] += amount
-            left[i] -= amount * alpha ** (heights[source] - heights[i])
+            left[i] -= amount / ray
             if i != anchor:
                 left[i] = min(left[i], slight[i]) if left[i] < 2 * slight[i] else left[i]
-            # Start again from the source: paths are short.
-            depth = 0
-            i = source
+            # Go on from here, or from where the first arc is full.
+            if full < depth:
+                depth = full
+                i = end[back[path[depth]]]
             continue
         stepped = False
         while arc[i] < first[i + 1]:
@@ -149,14 +154,14 @@ def _send(net, alpha, work, source, anchor):
 
 
 @njit(cache=True, nogil=True)
-def _send_all(net, alpha, weights, floor, work, queue, anchor, drawn):
+def _send_all(net, weights, floor, work, queue, anchor, drawn):
     """Send what nodes owe, or what is ``drawn`` from the anchor, as long as it gets anywhere.
 
     The queue is left with the nodes that what is left reaches, and ``level`` is set there. How
     many they are is returned, and how often it has gone through the arcs.
     """
     first = net[0]
-    tight, flow, _, left, slight, level, arc, _ = work
+    tight, flow, left, slight, level, arc, _ = work
     n = len(weights)
     count = passes = 0
     for _phase in range(n):
@@ -182,7 +187,7 @@ def _send_all(net, alpha, weights, floor, work, queue, anchor, drawn):
         arc[:] = first[:n]
         sent = False
         for q in range(senders):
-            sent |= _send(net, alpha, work, queue[q], anchor)
+            sent |= _send(net, work, queue[q], anchor)
         _measure(net, weights, floor, flow, left, slight)
         if not sent:
             break
@@ -217,7 +222,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
     queue = np.empty(n + 1, np.int64)
     arc = np.empty(n, np.int64)
     path = np.empty(n + 1, np.int64)
-    work = tight, flow, heights, left, slight, level, arc, path
+    work = tight, flow, left, slight, level, arc, path
     flow[:] = 0.0
     _tight_arcs(net, heights, tight)
     _measure(net, weights, floor, flow, left, slight)
@@ -229,7 +234,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
             left[anchor] = -math.inf
             return passes
         # Negative weights, to receivers and the anchor.
-        count, phases = _send_all(net, alpha, weights, floor, work, queue, anchor, False)
+        count, phases = _send_all(net, weights, floor, work, queue, anchor, False)
         passes += phases
         if count and level[anchor] >= 0:
             # The anchor takes all; what does not arrive is below the range of floats.
@@ -241,7 +246,7 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
             if left[anchor] >= 0.0:
                 return passes
             # The anchor, to receivers.
-            passes += _send_all(net, alpha, weights, floor, work, queue, anchor, True)[1]
+            passes += _send_all(net, weights, floor, work, queue, anchor, True)[1]
             # What can send to a receiver that is left moves down.
             level[:] = -1
             count = 0
