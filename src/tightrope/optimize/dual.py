@@ -47,10 +47,10 @@ def solve_dual_program(
     (0.555555556, [0.444444, 0.222222, 0.111111, 0.222222])
     """
     n, guesses = problem.size, problem.useful
-    start, end = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
-    fall = problem.alpha ** np.tile(problem.lengths, 2).astype(float)
+    start, end, length = problem.ways
+    fall = problem.alpha ** length.astype(float)
     costs = problem.costs[:, guesses].T
-    unit, solved = _solved(problem, costs, start, end, fall, watch)
+    unit, solved = _solved(problem, costs, fall, watch)
     many = len(guesses) * len(start)
     y = unit * np.maximum(solved.values[:many].reshape(len(guesses), -1), 0.0)
     each = n * np.arange(len(guesses))[:, None]
@@ -65,19 +65,14 @@ def solve_dual_program(
 
 
 def _solved(
-    problem: Problem,
-    costs: Floats,
-    start: Ints,
-    end: Ints,
-    fall: Floats,
-    watch: Watch | None,
+    problem: Problem, costs: Floats, fall: Floats, watch: Watch | None
 ) -> tuple[float, Solved]:
     """Solve the program in a unit of cost, its rows turned round to have lower bounds."""
     from scipy.sparse import csc_array
 
     count, n = costs.shape
     each = n * np.arange(count)[:, None]
-    pairs = (each[:, :, None] + np.stack([start, end], axis=1)).ravel()
+    pairs = (each[:, :, None] + np.stack(problem.ways[:2], axis=1)).ravel()
     signs = np.tile(np.stack([fall, -np.ones(len(fall))], axis=1).ravel(), count)
     order = np.argsort(problem.classes, kind="stable")
     sizes = problem.class_sizes
@@ -98,17 +93,16 @@ def _solved(
         -costs.ravel() / unit,
         np.full(costs.size, np.inf),
         free=len(sizes),
-        basis=_steepest(problem, start, end),
+        basis=_steepest(problem),
         watch=watch,
     )
 
 
-def _steepest(problem: Problem, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+def _steepest(problem: Problem) -> tuple[Ints, Ints]:
     """Return the basis at which every column falls as fast as it can from its anchor."""
     n, anchors = problem.size, problem.anchors[problem.useful]
-    far = problem.distances[anchors]
-    step = np.tile(problem.lengths, 2)
-    tight = np.abs(far[:, start] + step - far[:, end]) <= TIGHT_TOLERANCE
+    far, (start, end, length) = problem.distances[anchors], problem.ways
+    tight = np.abs(far[:, start] + length - far[:, end]) <= TIGHT_TOLERANCE
     guess, edge = np.nonzero(tight)
     _, tree = np.unique(n * guess + end[edge], return_index=True)
     columns = np.zeros(tight.size + len(problem.class_sizes), np.int64)

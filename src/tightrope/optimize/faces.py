@@ -122,13 +122,11 @@ class Face:
         The larger factor is 1. Of several edges between two components only the sharpest is
         kept, in the order of a and b. Edge number m + e is edge e in the other direction.
         """
-        edges, lengths = self.problem.edges, self.problem.lengths
-        i = np.concatenate([edges[:, 0], edges[:, 1]])
-        j = np.concatenate([edges[:, 1], edges[:, 0]])
+        i, j, length = self.problem.ways
         a, b = self.component[i], self.component[j]
         between = np.flatnonzero(a != b)
         i, j, a, b = i[between], j[between], a[between], b[between]
-        exponent = np.tile(lengths, 2)[between] + self._falls[i] - self._falls[j]
+        exponent = length[between] + self._falls[i] - self._falls[j]
         key = a * self.dimension + b
         order = np.lexsort((exponent, key))
         first = np.ones(len(order), bool)

@@ -139,7 +139,7 @@ def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     n = problem.size
-    i, j = np.concatenate([problem.edges, problem.edges[:, ::-1]]).T
+    i, j, _ = problem.ways
     found = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
     orders = []
     # Boxes of several counts are narrower as they are listed.
@@ -167,8 +167,7 @@ class _Path:
         problem, guesses = objective.problem, objective.guesses
         self.problem, self.pool = problem, pool
         self.order, place, width = _ordered(problem)
-        edges = place[problem.edges]
-        self.net: Any = arcs(problem.size, edges, problem.lengths, problem.alpha)[1]
+        self.net: Any = arcs(problem, place)[1]
         self.unit = float(np.abs(problem.costs).mean()) or 1.0
         self.costs, self.losses = (
             np.ascontiguousarray(each[np.ix_(self.order, guesses)].T) / self.unit

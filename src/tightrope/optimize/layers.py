@@ -30,13 +30,11 @@ def layered_prices(
     >>> round(float(found.sum()), 4)
     0.9749
     """
-    guesses, edges = problem.guesses, problem.edges
+    guesses, (start, end, length) = problem.guesses, problem.ways
     layers = float(problem.distances[0].max()) / float(problem.lengths.min(initial=1))
-    if len(guesses) * (2 * len(edges) + 1000 * layers) > most or not profile.max() > 0:
+    if len(guesses) * (len(start) + 1000 * layers) > most or not profile.max() > 0:
         return np.zeros(problem.size)
     profile = problem.class_means(profile)
-    start, end = np.concatenate([edges, edges[:, ::-1]]).T
-    length = np.tile(problem.lengths, 2).astype(float)
     level = float(problem.costs[:, guesses].sum(axis=0).min() / profile.sum())
     for k in guesses.tolist():
         anchor, cost = int(problem.anchors[k]), problem.costs[:, k]

@@ -176,9 +176,7 @@ def _carried(
     known = dict(zip(before.faces, olds, strict=True))
     total = int(start[-1])
     cols, rows = np.full(total, _LOWER), np.full(int(row_start[-1]), _BASIC)
-    edges = problem.edges
-    # Every edge in both directions, numbered as in the rows of a face.
-    ways = np.concatenate([edges, edges[:, ::-1]])
+    ways, many = np.stack(problem.ways[:2], axis=1), len(problem.edges)
     pairs, held, equal = [], [], []
     for q, (k, face) in enumerate(faces.items()):
         pairs.append((start[q] + face.rows[0]) * total + start[q] + face.rows[1])
@@ -194,9 +192,9 @@ def _carried(
         parts[face.component[first[old_cols == _LOWER]]] = _LOWER
         here = start[q] + face.component
         freed = np.flatnonzero((old.tight != 0) & (face.tight == 0))
-        freed = np.where(old.tight[freed] > 0, freed, freed + len(edges))
+        freed = np.where(old.tight[freed] > 0, freed, freed + many)
         freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
-        held.append(np.column_stack([here[ways[freed]], freed % len(edges)]))
+        held.append(np.column_stack([here[ways[freed]], freed % many]))
         equal.append(here[ways[old.rows[4][old_rows == _LOWER]]])
     if held:
         a, b, edge = np.concatenate(held).T

@@ -59,25 +59,25 @@ class CheapestRays:
         return np.asarray(self.values < -self.noise)
 
 
-def arcs(size: int, edges: Ints, lengths: Heights, alpha: float) -> tuple[Ints, Any]:
-    """Return both directions of all edges, by their first node, for the compiled loops.
+def arcs(problem: Problem, place: Ints) -> tuple[Ints, Any]:
+    """Return both ways along all edges, by the place of their first node, for compiled loops.
 
     The first number of each says where it is in the list of edges, forward and then backward.
     The second has where the arcs of each node begin, their ends, the opposite arcs, the lengths,
     and what is left of a column after its steepest fall along the arc.
     """
-    count = len(edges)
-    start, end = np.concatenate([edges, edges[:, ::-1]]).T
+    start, end, length = problem.ways
+    start, end, count = place[start], place[end], len(problem.edges)
     order = np.argsort(start, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(2 * count)
-    length = np.tile(lengths, 2).astype(float)[order]
+    length = length[order].astype(float)
     return order, (
-        np.searchsorted(start[order], np.arange(size + 1)),
+        np.searchsorted(start[order], np.arange(problem.size + 1)),
         np.ascontiguousarray(end[order]),
         place[(order + count) % (2 * count)] if count else place,
         length,
-        alpha**length,
+        problem.alpha**length,
     )
 
 
@@ -97,9 +97,7 @@ class Pricer:
     def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
         self._problem = problem
         self._watch = watch
-        self._order, self._network = arcs(
-            problem.size, problem.edges, problem.lengths, problem.alpha
-        )
+        self._order, self._network = arcs(problem, np.arange(problem.size))
         self._known: dict[int, Floats] = {}
         #: About how many seconds of a processor it has taken so far, and may; counted in steps.
         self.seconds, self.most_seconds = 0.0, np.inf

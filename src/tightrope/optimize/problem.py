@@ -106,7 +106,7 @@ class Problem:
         >>> problem.weighed(np.zeros((2, 2))).anchors.tolist()
         [0, 1]
         """
-        for shared in ("anchors", "regions", "edges", "lengths", "distances", "class_sizes"):
+        for shared in ("anchors", "regions", "ways", "distances", "class_sizes"):
             getattr(self, shared)
         other = copy.copy(self)
         object.__setattr__(other, "costs", costs)
@@ -140,6 +140,12 @@ class Problem:
         if self.graph.has_lengths:
             return self.graph.edge_lengths()[: len(self.edges)]
         return np.ones(len(self.edges), np.int64)
+
+    @functools.cached_property
+    def ways(self) -> tuple[Ints, Ints, Heights]:
+        """Both ways along every edge: beginnings, ends, lengths; m + e is edge e backward."""
+        start, end = np.concatenate([self.edges, self.edges[:, ::-1]]).T
+        return start, end, np.tile(self.lengths, 2)
 
     @functools.cached_property
     def distances(self) -> Heights:
