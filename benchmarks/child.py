@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-#: A first call below this many seconds counts as warming up, and is followed by others.
+#: A first call below this many seconds counts as warming up: it loads what others find loaded.
+WARMING = 5.0
+#: Calls below this many seconds are repeated in their process.
 SHORT = 1.0
 #: Short calls are timed in batches of this many seconds: some systems count processor time in
 #: steps of milliseconds.
@@ -78,16 +80,18 @@ def main() -> None:
 def measure(
     work: Work, before: Callable[[], None] = lambda: None
 ) -> tuple[list[tuple[float, float]], Any]:
-    """Time the work, several times where it is short; the first of several is not counted.
+    """Time the work, several times where it is short; the first is not counted if others follow.
 
     What is to be done before each of them, such as setting its limit, is no part of the time.
     """
     first, value = timed(work.call, before)
     if work.times is not None:
         return work.times(value), value
-    if first[1] >= SHORT:
+    if first[1] >= WARMING:
         return [first], value
     second, value = timed(work.call, before)
+    if second[1] >= SHORT:
+        return [second], value
     calls = math.ceil(BATCH / max(second[1], 1e-7))
 
     def batch() -> Any:

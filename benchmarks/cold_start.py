@@ -1,4 +1,4 @@
-"""How long a fresh process takes to import Tightrope and to print its help.
+"""How long a fresh process takes to import Tightrope, to print its help, and to design.
 
 python -m benchmarks.cold_start [--quick] [--alone] [--row NAME]
 """
@@ -12,7 +12,9 @@ from pathlib import Path
 from benchmarks.child import Work
 from benchmarks.harness import Comparison, Row, main
 
-HELP = "has no command line"
+NO_COMMAND = "has no command line"
+#: A small question that no theorem answers: the engine is loaded for it.
+DESIGN = ["design", "sum(5,2)", "--epsilon", "1", "--prior", "binomial(.3)"]
 
 
 def _row(name: str, what: str, **ways: float | str) -> Row:
@@ -24,7 +26,9 @@ ROWS = (
     _row("import", "`import` of the library in a fresh process",
          tightrope=30, opendp=30, qif=30, diffprivlib=30),
     _row("help", "`tightrope --help` in a fresh process",
-         tightrope=30, opendp=HELP, qif=HELP, diffprivlib=HELP),
+         tightrope=30, opendp=NO_COMMAND, qif=NO_COMMAND, diffprivlib=NO_COMMAND),
+    _row("design", "`tightrope design` of 11 answers in a fresh process",
+         tightrope=30, opendp=NO_COMMAND, qif=NO_COMMAND, diffprivlib=NO_COMMAND),
 )  # fmt: skip
 
 COMPARISON = Comparison(
@@ -60,9 +64,10 @@ def _fresh(code: str, command: list[str] | None = None) -> Work:
 
 
 def tightrope(task: str) -> Work:
-    if task == "help":
-        command = [str(Path(sys.executable).parent / "tightrope"), "--help"]
-        return _fresh("from tightrope.cli import main\nmain(['--help'])", command)
+    if task in ("help", "design"):
+        words = ["--help"] if task == "help" else DESIGN
+        command = [str(Path(sys.executable).parent / "tightrope"), *words]
+        return _fresh(f"from tightrope.cli import main\nmain({words})", command)
     return _fresh("import tightrope" if task == "import" else "")
 
 

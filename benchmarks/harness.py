@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, peers, show
+from benchmarks.child import WARMING
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -32,8 +33,8 @@ OURS = "tightrope"
 PATIENCE = 3
 #: Seconds that a process may take before its work begins.
 START = 120
-#: Work of fewer seconds is repeated in this many processes.
-REPEATED, PROCESSES = 5.0, 3
+#: Work that is warmed up but too long for several calls is repeated in this many processes.
+PROCESSES = 3
 #: One thread for linear algebra, for everyone: processor seconds then mean the same for all.
 THREADS = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -131,7 +132,7 @@ def run_way(module: str, way: str, row: Row, limit: float) -> Result:
     found = [first]
     total = sum(first.wall)
     # Many short calls in one process already show their spread.
-    if first.status == "ok" and len(first.wall) == 1 and total < REPEATED and not row.once:
+    if first.status == "ok" and len(first.wall) == 1 and total < WARMING and not row.once:
         found += [_process(python, module, way, arguments, limit) for _ in range(PROCESSES - 1)]
     good = [one for one in found if one.status == "ok"]
     if len(good) < len(found):

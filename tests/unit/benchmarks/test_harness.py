@@ -4,6 +4,7 @@ import json
 import signal
 
 import pytest
+from benchmarks import child
 from benchmarks.child import Work, measure
 from benchmarks.harness import Comparison, Result, Row, read_result, run_comparison
 from benchmarks.page import ORDER
@@ -40,6 +41,19 @@ def test_short_work_is_timed_in_batches_and_the_first_call_does_not_count() -> N
     times, value = measure(Work(lambda: calls.append(0) or len(calls)))
     assert len(times) >= 3
     assert value == len(calls) > len(times) + 1
+
+
+@pytest.mark.parametrize(("warming", "calls"), [(5.0, 2), (0.0, 1)])
+def test_longer_work_is_timed_once_and_warmed_up_unless_it_is_long(
+    monkeypatch: pytest.MonkeyPatch, warming: float, calls: int
+) -> None:
+    monkeypatch.setattr(child, "SHORT", 0.0)
+    monkeypatch.setattr(child, "WARMING", warming)
+    seconds = iter((2.0, 1.0))
+    monkeypatch.setattr(child, "timed", lambda call, _: ((t := next(seconds), t), call()))
+    done: list[int] = []
+    times, _ = measure(Work(lambda: done.append(0)))
+    assert (times, len(done)) == ([(3.0 - calls, 3.0 - calls)], calls)
 
 
 def test_work_that_knows_its_times_is_called_once() -> None:
