@@ -402,31 +402,29 @@ def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
     return (_mean if power == 2 else _median)(prior, alpha, float(step))
 
 
-def _moments(prior: Floats, alpha: float) -> tuple[Floats, Floats, Floats]:
-    r"""Return sums over :math:`j \ge 0` of :math:`\pi_{i-j} \alpha^j j^p` for p = 0, 1, 2."""
-    from scipy.linalg import solve_banded
+def _sides(prior: Floats, alpha: float) -> tuple[list[Floats], list[Floats]]:
+    r"""Return sums over j of :math:`\pi_{i \mp j} \alpha^j j^p` for p = 0, 1, 2, on both sides.
+
+    Left sums include the place itself, j = 0; right sums do not.
+    """
+    from scipy.linalg.lapack import dtbtrs
 
     bands = np.ones((2, len(prior)))
     bands[1] = -alpha
 
     def running(values: Floats) -> Floats:
         """Solve y_i = α y_{i-1} + x_i."""
-        return np.asarray(solve_banded((1, 0), bands, values))
+        return np.asarray(dtbtrs(bands, values, uplo="L", diag="U")[0])
 
     def shifted(values: Floats) -> Floats:
-        return np.concatenate([[0.0], alpha * values[:-1]])
+        return np.concatenate([np.zeros((1, 2)), alpha * values[:-1]])
 
-    zeroth = running(prior)
+    zeroth = running(np.stack([prior, prior[::-1]], axis=1))
     # Σ j α^j and Σ j² α^j are sums of the sums before them: no powers of n appear.
     first = running(shifted(zeroth))
     second = running(shifted(zeroth + 2 * first))
-    return zeroth, first, second
-
-
-def _sides(prior: Floats, alpha: float) -> tuple[list[Floats], list[Floats]]:
-    """Left sums including the place itself, right sums without it."""
-    left = list(_moments(prior, alpha))
-    right = [side[::-1] for side in _moments(prior[::-1], alpha)]
+    left = [moment[:, 0] for moment in (zeroth, first, second)]
+    right = [moment[::-1, 1] for moment in (zeroth, first, second)]
     right[0] = right[0] - prior
     return left, right
 
