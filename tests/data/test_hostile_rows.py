@@ -228,8 +228,9 @@ def test_a_first_line_that_is_a_row_is_not_shown(tmp_path, raw):
     path.write_bytes(raw)
     with pytest.raises(InputError, match="the first line") as refused:
         answered(str(path), "select count(*) from people where age > 3")
-    assert "Ann" not in str(refused.value)
-    assert "31" not in str(refused.value)
+    told = str(refused.value).replace(str(tmp_path), "")
+    assert "Ann" not in told
+    assert "31" not in told
 
 
 @pytest.mark.parametrize("name", ["sparkling.csv", "postgres.csv"])
