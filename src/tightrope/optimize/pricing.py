@@ -69,13 +69,13 @@ def arcs(problem: Problem, place: Ints) -> tuple[Ints, Any]:
     start, end, length = problem.ways
     start, end, count = place[start], place[end], len(problem.edges)
     order = np.argsort(start, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(2 * count)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(2 * count)
     length = length[order].astype(float)
     return order, (
         np.searchsorted(start[order], np.arange(problem.size + 1)),
         np.ascontiguousarray(end[order]),
-        place[(order + count) % (2 * count)] if count else place,
+        rank[(order + count) % (2 * count)] if count else rank,
         length,
         problem.alpha**length,
     )
