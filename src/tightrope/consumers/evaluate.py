@@ -46,6 +46,8 @@ Floats = NDArray[np.float64]
 
 #: Largest number of entries of a channel that an evaluation goes through one by one.
 EVALUATION_LIMIT = 40_000_000_000
+#: Most outputs whose guesses are looked for at once: for a thousand answers they fit a cache.
+OUTPUTS = 256
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,8 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     guess = np.zeros(channel.shape[1], np.int64)
     total = 0.0
     # As many outputs at once as their losses, for all guesses, fit.
-    entries = LIMITS.block * loss.size // max(loss.size, loss.guess_count)
-    for start, block in channel.column_blocks(entries):
+    outputs = min(OUTPUTS, LIMITS.block // max(loss.size, loss.guess_count))
+    for start, block in channel.column_blocks(outputs * loss.size):
         weights = block * prior.probabilities[:, None]
         found = loss.expected(weights).argmin(axis=0)
         guess[start : start + len(found)] = found

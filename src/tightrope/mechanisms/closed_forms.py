@@ -147,7 +147,8 @@ class ExponentialChannel(RuleChannel):
         return math.fsum(alpha_powers(self.epsilon, np.arange(len(sizes)), parts=2) * sizes)
 
     def _row(self, i: int) -> NDArray[np.float64]:
-        return np.asarray(self._powers(i) / self._row_sum(i))
+        powers = self._powers(i)
+        return np.asarray(powers / powers.sum())
 
     def _column(self, o: int) -> NDArray[np.float64]:
         return np.asarray(self._powers(o) / self._sums)

@@ -119,10 +119,12 @@ class _Request:
         optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
         scale = max(float(np.abs(optima).max()), 1e-300)
         baselines = self._baselines(optima)
-        judged = [self._judged(d.general, optima, 0.0, scale, baselines) for d in own]
+        judged = []
+        for one in own:
+            judged.append(self._judged(one.general, optima, 0.0, scale, baselines))
+            if judged[-1].gap <= self.gap:
+                return replace(judged[-1], reason="this mechanism is optimal for every consumer")
         best = min(judged, key=lambda one: one.worst_regret)
-        if best.gap <= self.gap:
-            return replace(best, reason="this mechanism is optimal for every consumer")
         if self.watch.over:
             reason = "stopped early: the mechanism of one consumer has the least regret so far"
             return replace(best, reason=reason, stopped=True)
@@ -156,7 +158,8 @@ class _Request:
             gap=min(self.gap, 1e-9),
             progress=told,
             time_limit=left if np.isfinite(left) else None,
-            settings=self.settings,
+            # Simple noise is compared with once, for all of them.
+            settings=replace(self.settings, baseline_entries=0),
         )
 
     def _judged(
