@@ -102,7 +102,7 @@ class Face:
     @functools.cached_property
     def _falls(self) -> Heights:
         """How far each node lies above the lowest height of its component."""
-        lowest = np.full(self.dimension, np.inf)
+        lowest = np.full(self.dimension, self.heights.max())
         np.minimum.at(lowest, self.component, self.heights)
         return np.asarray(self.heights - lowest[self.component])
 
@@ -113,7 +113,7 @@ class Face:
         It is 1 where a component is largest, so that a variable is as large as what it stands
         for: what is below the solver's tolerance matters as little as it seems.
         """
-        return np.asarray(np.longdouble(self.problem.alpha) ** self._falls)
+        return self.problem.power(self._falls)
 
     @functools.cached_property
     def rows(self) -> tuple[Ints, Ints, Floats, Floats, Ints]:
@@ -132,14 +132,9 @@ class Face:
         first = np.ones(len(order), bool)
         first[1:] = key[order][1:] != key[order][:-1]
         keep = order[first]
-        alpha, power = np.longdouble(self.problem.alpha), exponent[keep]
-        return (
-            a[keep],
-            b[keep],
-            alpha ** np.maximum(power, 0),
-            alpha ** np.maximum(-power, 0),
-            between[keep],
-        )
+        power, steps = self.problem.power, exponent[keep]
+        less, more = power(np.maximum(steps, 0)), power(np.maximum(-steps, 0))
+        return a[keep], b[keep], less, more, between[keep]
 
     def column(self, values: Floats) -> Floats:
         """Return the column of the channel that the variables stand for."""

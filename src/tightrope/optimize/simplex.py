@@ -207,21 +207,21 @@ def _refined(
 ) -> tuple[Any, Floats]:
     """Solve for what rows, and the first variables that are ``signed``, lack, magnified.
 
-    The costs stay, so the basis stays optimal and the dual simplex method needs few steps; the
-    duals of the last program are those of the first.
+    The costs stay, so the basis stays nearly optimal and few steps are needed; the duals of the
+    last program are those of the first.
     """
     cost, matrix, lower, upper = program
     x, y = _solution(solver)
     columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
+    # The primal simplex method: the dual one would first weigh all rows of the basis.
+    solver.setOptionValue("simplex_strategy", 4)
     if boost > 1:
         # Larger costs make the tolerance of reduced costs smaller.
         solver.changeColsCost(len(x), columns, cost * boost)
-        solver.setOptionValue("simplex_strategy", 4)
         if solve():
             x, y = _solution(solver)
             y /= boost
     x, matrix = x.astype(np.longdouble), matrix.astype(np.longdouble)
-    solver.setOptionValue("simplex_strategy", 1)
     for _ in range(CORRECTIONS):
         done = matrix @ x
         below, above = lower - done, upper - done
