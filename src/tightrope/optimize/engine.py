@@ -112,7 +112,7 @@ class _Search:
         if objective.loss_rows is not None:
             effort = interior_effort(self.problem, self.guesses)
             self.seconds = self.tuned.interior_wait * effort
-        self.faces = first_faces(self.problem, self.guesses) if start is None else dict(start)
+        self.faces = first_faces(self.problem, self.guesses, start)
         # Prices at which every ray of every guess is free: the least cost of each answer. Over all
         # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
         weighed = objective.weighed(objective.first)
@@ -306,10 +306,12 @@ def _heavy_columns(
     return {int(guesses[q]): found.columns[q] for q in kept}
 
 
-def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
-    """Return the steepest ray around the region of each guess, and a flat one.
+def first_faces(
+    problem: Problem, guesses: Ints, start: dict[int, Face] | None = None
+) -> dict[int, Face]:
+    """Return faces to start from, or the steepest ray around each guess's region; and a flat ray.
 
-    The regions cover all answers, and with the flat ray a mechanism always exists.
+    With the flat ray a mechanism always exists.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
@@ -317,10 +319,8 @@ def first_faces(problem: Problem, guesses: Ints) -> dict[int, Face]:
     >>> [face.dimension for face in first_faces(problem, problem.guesses).values()]
     [3, 1, 1]
     """
-    faces = {}
-    own = problem.regions
-    for k in guesses.tolist():
-        faces[k] = Face.of_ray(problem, problem.distances[own[k]].min(axis=0))
+    rays = {k: problem.distances[problem.regions[k]].min(axis=0) for k in guesses.tolist()}
+    faces = dict(start or {k: Face.of_ray(problem, ray) for k, ray in rays.items()})
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
-    faces[flat] = faces[flat].joined_with(np.zeros(problem.size, problem.lengths.dtype))
-    return faces
+    steepest = faces.get(flat, Face.of_ray(problem, rays[flat]))
+    return faces | {flat: steepest.joined_with(np.zeros(problem.size, problem.lengths.dtype))}

@@ -204,6 +204,7 @@ def _routed(task: Task, name: str | None) -> Design:
         best = found if best is None else _best_of(best, found)
         if best.certified or found.stopped or name in LAST:
             return best
+        task = task.starting_from(found)
     if best is not None:
         return best
     raise trouble or InputError(

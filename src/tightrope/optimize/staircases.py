@@ -21,19 +21,23 @@ priced over all private columns before it is believed (:func:`~.solvers.finished
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.faces import Face
+from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import minimise
 
 
 @dataclass(frozen=True, eq=False)
 class StaircaseResult:
-    """Columns by guess, prices, and the value of the program.
+    """Columns by guess, prices, the value of the program, and what the columns are made of.
+
+    ``cores`` are those of the staircases, each with its guess; beyond the answers of the
+    ``window`` columns stay as they are.
 
     >>> StaircaseResult({}, np.zeros(2), 0.0, 1).rounds
     1
@@ -43,6 +47,18 @@ class StaircaseResult:
     prices: Floats
     value: float
     rounds: int
+    cores: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    window: tuple[int, int] = (0, 0)
+
+    def faces(self, problem: Problem, width: int) -> dict[int, Face]:
+        """Return for each guess the smallest face that contains its staircases."""
+        answers = np.clip(np.arange(problem.size), *self.window)
+        found: dict[int, Face] = {}
+        for core in self.cores:
+            k, (heights,) = int(core[2]), steps(core[None], answers, width)
+            face = found.get(k)
+            found[k] = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
+        return found
 
     @property
     def bound(self) -> float:
@@ -98,7 +114,10 @@ def solve_staircases(
         )
         ends = low, len(scale) - high
         columns = {k + low: np.pad(x, ends, mode="edge") for k, x in found.columns.items()}
-        return StaircaseResult(columns, np.pad(found.prices, ends), found.value, found.rounds)
+        return StaircaseResult(
+            columns, np.pad(found.prices, ends), found.value, found.rounds, found.cores + low,
+            (low, high - 1),
+        )  # fmt: skip
     program = _Program(np.ascontiguousarray(costs.T), width, alpha, np.maximum(scale, least))
     fresh, rounds = program.add(program.first_cores()), 0
     value, prices, weights = 0.0, np.zeros(len(scale)), np.zeros(0)
@@ -118,7 +137,8 @@ def solve_staircases(
         )
         if watch is not None and watch.still_at_it():
             break
-    return StaircaseResult(program.columns(weights), prices, value, rounds)
+    columns, cores = program.mixed(weights)
+    return StaircaseResult(columns, prices, value, rounds, cores, (0, len(scale) - 1))
 
 
 class _Program:
@@ -325,8 +345,8 @@ class _Program:
         value, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
         return value, np.stack([low, high, guesses], axis=1)
 
-    def columns(self, weights: Floats) -> dict[int, Floats]:
-        """Return the columns that the weights make, by guess."""
+    def mixed(self, weights: Floats) -> tuple[dict[int, Floats], Ints]:
+        """Return the columns that the weights make, by guess, and the cores with weight."""
         if self.basis is None:
             weights = self._balanced(weights)
         used = np.flatnonzero(weights > 0)
@@ -334,7 +354,7 @@ class _Program:
         for core, weight in zip(self.cores[used], weights[used], strict=True):
             column = found.setdefault(int(core[2]), np.zeros(self.n))
             column += weight * self.staircases(core[None])[0]
-        return found
+        return found, self.cores[used]
 
 
 def cheapest_cores(
@@ -410,10 +430,18 @@ def staircases(cores: Ints, n: int, width: int, alpha: float) -> Floats:
     >>> staircases(np.array([[1, 1]]), 4, 1, 0.5).tolist()
     [[0.5, 1.0, 0.5, 0.25]]
     """
-    i = np.arange(n)
-    away = np.maximum(np.maximum(cores[:, :1] - i, i - cores[:, 1:2]), 0)
     powers = alpha ** np.arange(-(-n // width) + 1.0)
-    return np.asarray(powers[-(-away // width)])
+    return np.asarray(powers[steps(cores, np.arange(n), width)])
+
+
+def steps(cores: Ints, answers: Ints, width: int) -> Ints:
+    """Return how many steps staircases have fallen at answers, one row for each core.
+
+    >>> steps(np.array([[1, 2]]), np.arange(6), 2).tolist()
+    [[1, 0, 0, 1, 1, 2]]
+    """
+    away = np.maximum(np.maximum(cores[:, :1] - answers, answers - cores[:, 1:2]), 0)
+    return np.asarray(-(-away // width))
 
 
 def end_prices(

@@ -35,14 +35,18 @@ from tightrope.optimize.unbounded import best_core
 def staircases_route(task: Task) -> Plan | str:
     """Column generation over staircases, on a power of a path.
 
+    Where edges are missing at its end, as when nobody can join a full table, staircases are private
+    as well, and pricing says how far from the best they are.
+
     >>> task = Task.of(PathPower(51, 5), 1, prior="uniform", loss="absolute")
     >>> found = staircases_route(task).solve()
     >>> round(found.expected_loss, 6), found.certified
     (4.10191, True)
     """
     graph, consumer = task.graph, task.consumer
-    width = graph.power
-    if width is None or graph.has_lengths:
+    width = graph.width if isinstance(graph, PathPower) else graph.power
+    long = graph.size * (width or 0) > task.settings.staircase_entries
+    if width is None or graph.has_lengths or (long and graph.power is None):
         return f"{graph.name} is not a power of a path"
     if consumer.risk_averse:
         return "staircases are for a consumer with a prior"
@@ -54,7 +58,6 @@ def staircases_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         costs, gap = task.problem.costs, task.gap
-        long = graph.size * width > task.settings.staircase_entries
         rough = _coarse(task, width) if long else None
         task.watch.say("searching for staircases")
         try:
@@ -81,6 +84,7 @@ def staircases_route(task: Task) -> Plan | str:
             proved=quick,
             rounds=found.rounds,
             stopped=stopped,
+            faces=None if long else found.faces(task.problem, width),
         )
 
     return Plan(reason, solve)

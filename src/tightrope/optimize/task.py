@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -71,6 +72,14 @@ class Task:
     ) -> Task:
         """Return the task of a consumer, with prior and loss as ``Consumer.of`` reads them."""
         return cls(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss))
+
+    def starting_from(self, found: Design) -> Task:
+        """Return the task for the next route: faces of a design that was not certified."""
+        if not found.faces:
+            return self
+        other = copy.copy(self)
+        object.__setattr__(other, "faces", found.faces)
+        return other
 
     @property
     def prior(self) -> Floats:

@@ -7,6 +7,7 @@ import pytest
 
 from tightrope import Epsilon
 from tightrope.consumers import Consumer
+from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph, ExplicitGraph, PathPower
 from tightrope.optimize import design
 from tightrope.optimize.engine import first_faces
@@ -27,6 +28,14 @@ def test_a_random_tree_takes_few_rounds() -> None:
     found = design(graph, "ln(2)", Consumer.of(graph, prior=prior, loss="binary"), "rays")
     assert found.certified
     assert found.rounds < SolverSettings().most_rounds / 10
+
+
+def test_faces_to_start_from_always_hold_a_mechanism() -> None:
+    problem = Problem(PathPower(4), Epsilon.of(1), np.ones((4, 4)) - np.eye(4))
+    start = {2: Face.of_ray(problem, problem.distances[2])}
+    with pytest.raises(CheckFailed):
+        solve_master(problem, start)
+    assert solve_master(problem, first_faces(problem, problem.guesses, start)).value > 0
 
 
 @pytest.mark.parametrize("graph", [_tree(25), PathPower(20, 3)], ids=["tree", "band"])

@@ -122,7 +122,7 @@ def test_strong_privacy_is_solved_for_all_columns_at_once() -> None:
     prior = np.exp(-((far / 6) ** 2) / 2)
     consumer = Consumer.of(graph, prior=prior / prior.sum(), loss="distance")
     steps: list[str] = []
-    found = design(graph, "0.128", consumer, progress=lambda now: steps.append(now.step))
+    found = design(graph, "0.128", consumer, "rays", progress=lambda now: steps.append(now.step))
     assert found.certified
     # Faces that only grow by rays come to more than two thousand numbers here.
     assert any("interior-point" in step for step in steps)

@@ -257,6 +257,17 @@ def test_a_closed_form_needs_no_time() -> None:
         design("count(50)", 1, time_limit=-1)
 
 
+@pytest.mark.parametrize("neighbours", ["change-one", "add-remove"])
+def test_the_engine_starts_from_staircases_that_are_not_the_best(neighbours: str) -> None:
+    graph = query("sum(12,5)", neighbours=neighbours).graph
+    reader = consumer(graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute")
+    found, alone = design(graph, "0.5", reader), design(graph, "0.5", reader, "rays")
+    assert not design(graph, "0.5", reader, "staircases").certified
+    assert found.certified
+    assert found.rounds < alone.rounds
+    assert found.expected_loss == pytest.approx(alone.expected_loss, rel=1e-9)
+
+
 def test_staircases_of_which_few_have_weight_are_balanced() -> None:
     # Eight of eleven answers leave next to nothing on the diagonal of the normal equations.
     prior = np.full(11, 0.5 / 11)
