@@ -68,11 +68,10 @@ class SolverSettings:
 
     # -- column generation ------------------------------------------------------------------
     #: When masters and pricing have taken this part of the time that the interior-point method
-    #: would, the latter takes over: faces have grown too wide. Of 101 random questions those with a
-    #: large ε are up to eight times as slow with 0 (sum(125,3) at ε = 2.87: 1.4 and 11 s of
-    #: processor time), and 500 answers at most 3 apart take 27 s with 0.1 instead of 11; those
-    #: with a small one are up to a third slower with 0.3 (sum(48,8) at ε = 0.5: 58 and 38 s).
-    interior_wait: float = 0.2
+    #: would, the latter takes over: faces have grown too wide. 29 random questions of some seconds
+    #: take 122 s in all with 0.2 and with 0.4, and 145 with 0.8; sum(48,8) with a random prior
+    #: takes 21 s with 0.2 instead of 9, two counts of 16 people 15 with 0.8 instead of 10.
+    interior_wait: float = 0.4
     #: Most rounds, and rounds without progress after which the search ends where there is no other
     #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
     #: need more rounds than that.
