@@ -51,7 +51,6 @@ def run_engine(
     gap: float = 1e-9,
     progress: Callback | None = None,
     start: dict[int, Face] | None = None,
-    proved: tuple[Floats, Floats] | None = None,
     settings: SolverSettings | None = None,
 ) -> EngineResult:
     r"""Minimise :math:`\sum_k c_k \cdot x^k` over private columns with sum 1.
@@ -65,9 +64,7 @@ def run_engine(
     progress
         Called after each round; ``True`` stops.
     start
-        Faces to start from, such as those of a neighbouring ε.
-    proved
-        Multipliers, and prices that are known to prove a bound with them.
+        Faces to start from, such as those of staircases or of a neighbouring ε.
     settings
         The tuned numbers of the search.
 
@@ -81,7 +78,7 @@ def run_engine(
     True
     """
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
-    search = _Search(objective, gap, Watch.of(progress), start, proved, settings)
+    search = _Search(objective, gap, Watch.of(progress), start, settings)
     search.run()
     return search.result()
 
@@ -95,7 +92,6 @@ class _Search:
         gap: float,
         watch: Watch,
         start: dict[int, Face] | None,
-        proved: tuple[Floats, Floats] | None,
         settings: SolverSettings | None,
     ) -> None:
         self.objective, self.gap, self.watch = objective, gap, watch
@@ -117,8 +113,6 @@ class _Search:
         # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
         weighed = objective.weighed(objective.first)
         self.best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
-        if proved is not None:
-            self.best = _Proof(objective.weighed(proved[0]), *proved)
         self.spent = 0.0
 
     @property
