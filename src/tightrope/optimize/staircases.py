@@ -36,8 +36,7 @@ from tightrope.optimize.simplex import minimise
 class StaircaseResult:
     """Columns by guess, prices, the value of the program, and what the columns are made of.
 
-    ``cores`` are those of the staircases, each with its guess; beyond the answers of the
-    ``window`` columns stay as they are.
+    ``cores`` are those of the staircases, each with its guess.
 
     >>> StaircaseResult({}, np.zeros(2), 0.0, 1).rounds
     1
@@ -48,12 +47,10 @@ class StaircaseResult:
     value: float
     rounds: int
     cores: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
-    window: tuple[int, int] = (0, 0)
 
     def faces(self, problem: Problem, width: int) -> dict[int, Face]:
         """Return for each guess the smallest face that contains its staircases."""
-        answers = np.clip(np.arange(problem.size), *self.window)
-        found: dict[int, Face] = {}
+        answers, found = np.arange(problem.size), dict[int, Face]()
         for core in self.cores:
             k, (heights,) = int(core[2]), steps(core[None], answers, width)
             face = found.get(k)
@@ -114,10 +111,12 @@ def solve_staircases(
         )
         ends = low, len(scale) - high
         columns = {k + low: np.pad(x, ends, mode="edge") for k, x in found.columns.items()}
-        return StaircaseResult(
-            columns, np.pad(found.prices, ends), found.value, found.rounds, found.cores + low,
-            (low, high - 1),
-        )  # fmt: skip
+        # Columns with a core that ends there may do as they like beyond it.
+        cores, wide = found.cores + low, found.cores + low
+        wide[wide[:, 0] == low, 0], wide[wide[:, 1] == high - 1, 1] = 0, len(scale) - 1
+        cores = np.unique(np.concatenate([cores, wide]), axis=0)
+        prices = np.pad(found.prices, ends)
+        return StaircaseResult(columns, prices, found.value, found.rounds, cores)
     program = _Program(np.ascontiguousarray(costs.T), width, alpha, np.maximum(scale, least))
     fresh, rounds = program.add(program.first_cores()), 0
     value, prices, weights = 0.0, np.zeros(len(scale)), np.zeros(0)
@@ -138,7 +137,7 @@ def solve_staircases(
         if watch is not None and watch.still_at_it():
             break
     columns, cores = program.mixed(weights)
-    return StaircaseResult(columns, prices, value, rounds, cores, (0, len(scale) - 1))
+    return StaircaseResult(columns, prices, value, rounds, cores)
 
 
 class _Program:
