@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.errors import TooLarge
+from tightrope.errors import CheckFailed, TooLarge
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
@@ -133,10 +133,12 @@ def _searched(
     expand: Callable[[dict[int, Floats]], dict[int, Floats]] = lambda columns: columns,
 ) -> Design:
     """Make a design of what the engine finds, and keep how it came to it."""
-    start = _started(task, objective.problem)
-    found = run_engine(
-        objective, gap=task.gap, progress=task.watch, start=start, settings=task.settings
-    )
+    options: Any = {"gap": task.gap, "progress": task.watch, "settings": task.settings}
+    try:
+        found = run_engine(objective, start=_started(task, objective.problem), **options)
+    except CheckFailed:
+        # Programs over faces that were given may be too ill-conditioned for the solver.
+        found = run_engine(objective, **options)
     return finished(
         task,
         expand(found.columns),
