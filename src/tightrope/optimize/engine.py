@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.optimize.faces import Face, label_all
+from tightrope.optimize.faces import Face, joined, label_all
 from tightrope.optimize.interior import Interior, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
@@ -184,9 +184,9 @@ class _Search:
             cheap.append((int(self.guesses[q]), rays.heights[q]))
         for k, heights in cheap:
             face = grown.get(k)
-            joined = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
-            if face is None or (joined.tight != face.tight).any():
-                grown[k] = joined
+            larger = joined(problem, face, heights)
+            if face is None or (larger.tight != face.tight).any():
+                grown[k] = larger
         return grown
 
     def _count(self, seconds: float) -> None:
@@ -313,8 +313,9 @@ def first_faces(
     >>> [face.dimension for face in first_faces(problem, problem.guesses).values()]
     [3, 1, 1]
     """
-    rays = {k: problem.distances[problem.regions[k]].min(axis=0) for k in guesses.tolist()}
-    faces = dict(start or {k: Face.of_ray(problem, ray) for k, ray in rays.items()})
+    faces = dict(start or {})
+    for k in () if start else guesses.tolist():
+        faces[k] = joined(problem, None, problem.distances[problem.regions[k]].min(axis=0))
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
-    steepest = faces.get(flat, Face.of_ray(problem, rays[flat]))
-    return faces | {flat: steepest.joined_with(np.zeros(problem.size, problem.lengths.dtype))}
+    ray = np.zeros(problem.size, problem.lengths.dtype)
+    return faces | {flat: joined(problem, faces.get(flat), ray)}

@@ -141,6 +141,19 @@ class Face:
         return np.asarray(self.shape * values[self.component], dtype=np.float64)
 
 
+def joined(problem: Problem, face: Face | None, heights: Heights) -> Face:
+    """Return the smallest face that contains a ray, and another face where there is one.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(4), Epsilon.of(1), np.ones((4, 4)))
+    >>> ray = joined(problem, None, np.array([0, 1, 2, 3]))
+    >>> joined(problem, ray, np.array([2, 1, 0, 1])).dimension
+    3
+    """
+    return Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
+
+
 def label_all(faces: Iterable[Face]) -> None:
     """Find the components of many faces of one problem at once, which is much faster.
 

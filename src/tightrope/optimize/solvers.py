@@ -134,9 +134,12 @@ def _searched(
 ) -> Design:
     """Make a design of what the engine finds, and keep how it came to it."""
     options: Any = {"gap": task.gap, "progress": task.watch, "settings": task.settings}
+    start = _started(task, objective.problem)
     try:
-        found = run_engine(objective, start=_started(task, objective.problem), **options)
+        found = run_engine(objective, start=start, **options)
     except CheckFailed:
+        if start is None:
+            raise
         # Programs over faces that were given may be too ill-conditioned for the solver.
         found = run_engine(objective, **options)
     return finished(

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.optimize.faces import Face
+from tightrope.optimize.faces import Face, joined
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import minimise
@@ -53,8 +53,7 @@ class StaircaseResult:
         answers, found = np.arange(problem.size), dict[int, Face]()
         for core in self.cores:
             k, (heights,) = int(core[2]), steps(core[None], answers, width)
-            face = found.get(k)
-            found[k] = Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
+            found[k] = joined(problem, found.get(k), heights)
         return found
 
     @property

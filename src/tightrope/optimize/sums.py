@@ -44,7 +44,7 @@ def staircases_route(task: Task) -> Plan | str:
     (4.10191, True)
     """
     graph, consumer = task.graph, task.consumer
-    width = graph.width if isinstance(graph, PathPower) else graph.power
+    width = _width(graph)
     long = graph.size * (width or 0) > task.settings.staircase_entries
     if width is None or graph.has_lengths or (long and graph.power is None):
         return f"{graph.name} is not a power of a path"
@@ -76,7 +76,7 @@ def staircases_route(task: Task) -> Plan | str:
             prices = proved_prices(costs, prices, width, task.alpha)
         if rough is not None and rough.bound > prices.sum():
             prices = rough.prices
-        return finished(
+        design = finished(
             task,
             found.columns,
             task.objective.first,
@@ -84,8 +84,10 @@ def staircases_route(task: Task) -> Plan | str:
             proved=quick,
             rounds=found.rounds,
             stopped=stopped,
-            faces=None if long else found.faces(task.problem, width),
         )
+        # The next route starts from them; on long lines there is none, and edges are many.
+        over = design.certified or long
+        return design if over else replace(design, faces=found.faces(task.problem, width))
 
     return Plan(reason, solve)
 
@@ -385,7 +387,7 @@ def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
     whole = _whole_up_to(graph)
     if start + size > whole + 1:
         return None
-    width = graph.width if isinstance(graph, PathPower) else graph.power
+    width = _width(graph)
     assert width is not None
     inner = PathPower(
         size,
@@ -398,6 +400,11 @@ def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
     known.named = task.consumer.prior.named
     consumer = Consumer.of(inner, prior=known, loss=task.consumer.loss.name)
     return replace(task, graph=inner, consumer=consumer, faces=None)
+
+
+def _width(graph: AnswerGraph) -> int | None:
+    """Return how far apart neighbours are on a line, whose end may lack edges."""
+    return graph.width if isinstance(graph, PathPower) else graph.power
 
 
 def _whole_up_to(graph: AnswerGraph) -> int:
