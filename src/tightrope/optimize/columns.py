@@ -1,8 +1,9 @@
 r"""From numerical columns to a mechanism that is private whatever their error.
 
 A column that violates privacy a little is replaced by its *smallest private majorant*
-:math:`x'_i = \max_j \alpha^{d(i,j)} x_j`. The rows then sum to :math:`1 + \delta_i`; a further
-column :math:`\Delta - \delta_i` makes them equal and is private itself when
+:math:`x'_i = \max_j \alpha^{d(i,j)} x_j`. The rows then sum to :math:`1 + \delta_i`. Parts of the
+columns are scaled to make up for it (:func:`balanced`). Where something is left, a further column
+:math:`\Delta - \delta_i` makes the sums equal and is private itself when
 :math:`(1-\alpha)\,\Delta \ge \max\delta - \alpha \min\delta`. Everything is divided by
 :math:`1 + \Delta`, so the loss grows by the order of the error and no more.
 """
@@ -18,12 +19,10 @@ from tightrope.optimize.problem import Floats, Problem
 SUM_TOLERANCE = 1e-13
 
 
-def private_columns(
-    problem: Problem, columns: dict[int, Floats], *, raised: bool = False
-) -> dict[int, Floats]:
+def private_columns(problem: Problem, columns: dict[int, Floats]) -> dict[int, Floats]:
     """Return private columns near the given ones, one for each guess, that sum to 1.
 
-    Columns that are ``raised`` already, such as sums of rays, are majorants of themselves.
+    Where guesses stand for others of their orbit, all of them together do.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
@@ -38,19 +37,73 @@ def private_columns(
     found = np.maximum(np.array([columns[k] for k in guesses]), 0.0)
     kept = found.max(axis=1) > 0
     guesses = [k for k, keep in zip(guesses, kept.tolist(), strict=True) if keep]
-    found = np.ascontiguousarray(found[kept])
-    if not raised:
-        Pricer(problem).raise_to_private(found)
-    excess = found.sum(axis=0) - 1
-    if np.abs(excess).max() > SUM_TOLERANCE:
+    found, pricer = np.ascontiguousarray(found[kept]), Pricer(problem)
+    copies = np.array([problem.copies[k] for k in guesses], float)
+
+    def excess() -> Floats:
+        return problem.class_means(copies @ found) - 1
+
+    pricer.raise_to_private(found)
+    if np.abs(excess()).max() > SUM_TOLERANCE:
+        found = balanced(problem, pricer, found, copies)
+        pricer.raise_to_private(found)
+    if np.abs(left := excess()).max() > SUM_TOLERANCE:
         least = float(problem.alpha ** float(problem.lengths.min(initial=1)))
-        spread = max(float(excess.max() - least * excess.min()), 0.0) / (1 - least)
-        extra = max(spread, float(excess.max())) + SUM_TOLERANCE
+        spread = max(float(left.max() - least * left.min()), 0.0) / (1 - least)
+        extra = max(spread, float(left.max())) + SUM_TOLERANCE
         # The further column serves the guess that is best without an answer.
-        flat = int(np.argmin(problem.costs.sum(axis=0)))
+        flat = int(problem.guesses[np.argmin(problem.costs[:, problem.guesses].sum(axis=0))])
         if flat not in guesses:
             guesses.append(flat)
             found = np.vstack([found, np.zeros(problem.size)])
-        found[guesses.index(flat)] += extra - excess
+        found[guesses.index(flat)] += (extra - left) / problem.copies[flat]
         found /= 1 + extra
     return dict(zip(guesses, found, strict=True))
+
+
+def balanced(
+    problem: Problem,
+    pricer: Pricer,
+    columns: Floats,
+    copies: Floats,
+    *,
+    most: float = 0.5,
+    steps: int = 500,
+) -> Floats:
+    r"""Scale the parts of columns that tight edges join, until all rows sum to 1.
+
+    Edges inside a part stay as tight as they are, and the others have room. With
+    :math:`x_{ci}` for the entries of part c, :math:`m_c` for their sum and e for what rows lack,
+    the least change, :math:`\min \sum_c m_c \eta_c^2` with :math:`\sum_c x_{ci} \eta_c = e_i`, is
+    :math:`\eta_c = \sum_i x_{ci} \lambda_i / m_c`, where
+
+    .. math:: \sum_j S_{ij} \lambda_j = e_i, \qquad S_{ij} = \sum_c x_{ci} x_{cj} / m_c.
+
+    S is symmetric and semidefinite, and its rows sum to 1: conjugate gradients solve for
+    :math:`\lambda`. Columns that would have to change by more than the part ``most`` stay as they
+    are.
+
+    >>> from tightrope import Epsilon
+    >>> from tightrope.graphs import PathPower
+    >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.eye(2))
+    >>> rough = np.array([[0.6667, 0.3333], [0.3333, 0.6667]]) * [[1.01], [0.98]]
+    >>> balanced(problem, Pricer(problem), rough, np.ones(2)).round(3).tolist()
+    [[0.667, 0.333], [0.333, 0.667]]
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    part, classes = pricer.parts(columns).ravel(), problem.classes
+    entries = (columns * copies[:, None]).ravel()
+    root = np.maximum(np.sqrt(np.bincount(part, entries)), 1e-150)
+    rows = np.tile(classes, len(columns))
+    spread = csr_array((entries / root[part] / problem.class_sizes[rows], (rows, part)))
+    gather = spread.T.tocsr()
+    shape = len(problem.class_sizes), len(problem.class_sizes)
+    system = LinearOperator(shape, matvec=lambda x: spread @ (gather @ x), dtype=np.float64)
+    missing = 1 - np.bincount(classes, copies @ columns) / problem.class_sizes
+    prices, _ = cg(system, missing, rtol=0.0, atol=SUM_TOLERANCE, maxiter=steps)
+    change = gather @ prices / root
+    if not np.abs(change).max() <= most:
+        return columns
+    return np.asarray(columns * (1 + change[part].reshape(columns.shape)))

@@ -5,8 +5,9 @@ with :math:`x_a = 1`. Its dual is a flow. On an arc from i to j whose height dif
 large as privacy allows (*tight*, :math:`x_j = \alpha^{|ij|} x_i`) a multiplier
 :math:`y_{ij} \ge 0` of :math:`x_j - \alpha^{|ij|} x_i \ge 0` carries
 :math:`y_{ij}\,x_j` from i to j; a node with a negative weight sends, one with a positive weight
-receives :math:`|w_i| x_i`, and the anchor does both without a limit. Where everything arrives,
-flow and ray prove each other optimal. What cannot be sent shows a cut: all that its senders
+receives :math:`|w_i| x_i`; the anchor takes whatever comes. Where everything arrives, the flow
+proves that no ray has a gain; where all but the anchor is settled, flow and ray prove each other
+optimal. What cannot be sent shows a cut: all that its senders
 reach moves up together until another arc gets tight, and likewise down for what cannot be
 received (the primal-dual method; Hochbaum and Naor, "Simple and fast algorithms for linear and
 integer programs with two variables per inequality", 1994). Within a step the largest flow is
@@ -34,6 +35,8 @@ UNDERFLOW = 1e-250
 STEEP = 1e200
 #: Weights below this part of the mean weight are taken for round-off of the others.
 FLOOR = 2.0**-54
+#: An edge of a column is tight when its slack is within this part of the largest it could have.
+TIGHT = 1e-6
 #: How often a ray that is higher elsewhere than at its anchor is anchored there instead.
 MOST_PLACES = 8
 
@@ -85,18 +88,15 @@ def _send(net, work, source, anchor):
     """Send what is left at the source along shortest residual paths; say if anything is sent."""
     first, end, back, _, fall = net
     tight, flow, left, slight, level, arc, path = work
-    # The anchor itself sends without a limit.
-    drawn = source == anchor
     depth = 0
     i = source
     sent = False
     while True:
-        if not drawn and -left[source] <= slight[source]:
+        if -left[source] <= slight[source]:
             return sent
-        takes = i != source and (i == anchor or left[i] > slight[i])
-        if takes and not (drawn and i == anchor):
+        if i != source and (i == anchor or left[i] > slight[i]):
             # Amounts are relative to the source, where the ray is 1.
-            amount, ray, full = math.inf if drawn else -left[source], 1.0, depth
+            amount, ray, full = -left[source], 1.0, depth
             for d in range(depth):
                 e = path[d]
                 if tight[e]:
@@ -155,7 +155,7 @@ def _send(net, work, source, anchor):
 
 @njit(cache=True, nogil=True)
 def _send_all(net, weights, floor, work, queue, anchor, drawn):
-    """Send what nodes owe, or what is ``drawn`` from the anchor, as long as it gets anywhere.
+    """Send what nodes owe, or what the anchor does (``drawn``), as long as it gets anywhere.
 
     The queue is left with the nodes that what is left reaches, and ``level`` is set there. How
     many they are is returned, and how often it has gone through the arcs.
@@ -169,7 +169,7 @@ def _send_all(net, weights, floor, work, queue, anchor, drawn):
         level[:] = -1
         count = 0
         for i in range(n):
-            if (i == anchor) if drawn else (i != anchor and left[i] < -slight[i]):
+            if (i == anchor) == drawn and left[i] < -slight[i]:
                 level[i] = 0
                 queue[count] = i
                 count += 1
@@ -245,8 +245,10 @@ def cheapest_ray(net, alpha, weights, floor, anchor, heights, flow, left, slight
         else:
             if left[anchor] >= 0.0:
                 return passes
-            # The anchor, to receivers.
+            # The anchor, to receivers: no more than it owes, as round-off grows with what is sent.
             passes += _send_all(net, weights, floor, work, queue, anchor, True)[1]
+            if left[anchor] >= -slight[anchor]:
+                return passes
             # What can send to a receiver that is left moves down.
             level[:] = -1
             count = 0
@@ -326,6 +328,7 @@ def cheapest_rays(net, alpha, weights, places, heights, values, noise, short, mo
             values[k] = left[place]
             noise[k] = slight[place]
             heights[k] = ray - ray[place]
+            slight -= floor  # what was too little to send is in what is left
             _call_back(net, ray, place, flow, left, slight)
             lacks[:] = slight - left
             # A ray is a large multiple of its entry far from the peak, and so is its round-off:
@@ -365,3 +368,35 @@ def raise_to_private(net, columns):
                         waiting[j] = True
                         queue[(head + count) % n] = j
                         count += 1
+
+
+@njit(cache=True, nogil=True)
+def join_tight(net, columns, sizes, rays, parts, tight):
+    """Join the nodes of each column (row) by its tight edges.
+
+    ``parts`` gets the first node of each node's part, ``sizes`` the largest entry of a part at its
+    first node, ``rays`` the column that falls along the tight edges exactly.
+    """
+    first, end, _, _, fall = net
+    n = len(first) - 1
+    queue = np.empty(n, np.int64)
+    for k in range(len(columns)):
+        x, ray, part = columns[k], rays[k], parts[k]
+        part[:] = -1
+        for begin in range(n):
+            if part[begin] >= 0:
+                continue
+            part[begin], ray[begin], queue[0] = begin, x[begin], begin
+            at, many = 0, 1
+            while at < many:
+                i = queue[at]
+                at += 1
+                sizes[k, begin] = max(sizes[k, begin], x[i])
+                for e in range(first[i], first[i + 1]):
+                    j, slack = end[e], TIGHT * (1 - fall[e])
+                    down = x[j] - fall[e] * x[i] <= slack * x[i]
+                    tight[k, e] = down
+                    if part[j] < 0 and (down or x[i] - fall[e] * x[j] <= slack * x[j]):
+                        part[j], ray[j] = begin, ray[i] * fall[e] if down else ray[i] / fall[e]
+                        queue[many] = j
+                        many += 1

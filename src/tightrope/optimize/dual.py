@@ -7,8 +7,7 @@ edge multipliers :math:`y_k \ge 0` that prove them,
    \lambda + \sum_{i \to h} y_{k,ih} (e_h - \alpha^{|ih|} e_i) \le c_k,
 
 and its own multipliers are the columns. The simplex method starts where every column falls as
-fast as it can from its anchor, which is near the end already; and the multipliers are the proof,
-so nothing is left to be priced.
+fast as it can from its anchor, which is near the end already.
 """
 
 from __future__ import annotations
@@ -35,9 +34,7 @@ def dual_variables(problem: Problem) -> int:
 def solve_dual_program(
     problem: Problem, watch: Watch | None = None
 ) -> tuple[dict[int, Floats], Floats]:
-    """Return the columns of the guesses that are useful, and prices that are proved.
-
-    The columns are as the solver found them; the other guesses prove themselves.
+    """Return the columns of the guesses that are useful, and the prices, as the solver found them.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Cycle
@@ -46,20 +43,11 @@ def solve_dual_program(
     >>> round(float(prices.sum()), 9), columns[0].round(6).tolist()
     (0.555555556, [0.444444, 0.222222, 0.111111, 0.222222])
     """
-    n, guesses = problem.size, problem.useful
-    start, end, length = problem.ways
-    fall = problem.alpha ** length.astype(float)
-    costs = problem.costs[:, guesses].T
-    unit, solved = _solved(problem, costs, fall, watch)
-    many = len(guesses) * len(start)
-    y = unit * np.maximum(solved.values[:many].reshape(len(guesses), -1), 0.0)
-    each = n * np.arange(len(guesses))[:, None]
-    covered = np.bincount((each + end).ravel(), y.ravel(), costs.size)
-    covered -= np.bincount((each + start).ravel(), (y * fall).ravel(), costs.size)
-    prices = unit * solved.values[many:][problem.classes]
-    # Whatever y is: lowered by what the worst entry is short of, the prices are proved.
-    prices = prices - max(float((covered.reshape(costs.shape) + prices - costs).max()), 0.0)
-    found = solved.duals.reshape(len(guesses), n)
+    guesses = problem.useful
+    fall = problem.alpha ** problem.ways[2].astype(float)
+    unit, solved = _solved(problem, problem.costs[:, guesses].T, fall, watch)
+    prices = unit * solved.values[-len(problem.class_sizes) :][problem.classes]
+    found = solved.duals.reshape(len(guesses), -1)
     columns = {k: x / problem.copies[k] for k, x in zip(guesses.tolist(), found, strict=True)}
     return columns, prices
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tightrope.errors import CheckFailed
+from tightrope.optimize.columns import private_columns
 from tightrope.optimize.faces import Face, joined, label_all
 from tightrope.optimize.interior import Interior, interior_effort, interior_points
 from tightrope.optimize.master import MasterSolution, solve_master
@@ -23,7 +25,7 @@ from tightrope.optimize.settings import SolverSettings
 
 @dataclass(frozen=True, eq=False)
 class EngineResult:
-    """Columns for the guesses, prices that prove a bound, and how far apart they are.
+    """A mechanism, column by column, prices that prove a bound, and how far apart they are.
 
     The prices are those of the problem with the costs that ``multipliers`` amount to.
 
@@ -84,7 +86,7 @@ def run_engine(
 
 
 class _Search:
-    """The state of a search: faces, the last master program, the best value and proof so far."""
+    """The state of a search: faces, the last master program, the best columns and proof so far."""
 
     def __init__(
         self,
@@ -100,7 +102,9 @@ class _Search:
         self.pricer = Pricer(self.problem, watch)
         self.master: MasterSolution | None = None
         self.inside: Interior | None = None
-        self.value, self.left = np.inf, np.inf
+        # The best mechanism, and the least value of a program, whose columns are rough.
+        self.columns: dict[int, Floats] = {}
+        self.value, self.rough = np.inf, np.inf
         self.rounds, self.idle, self.stopped = 0, 0, False
         # What masters and pricing may take for each tenth of the gap before the interior-point
         # method is the better bet: near the end column generation gets faster.
@@ -115,11 +119,6 @@ class _Search:
         self.best = _Proof(weighed, objective.first, weighed.costs.min(axis=1))
         self.spent = 0.0
 
-    @property
-    def closed(self) -> bool:
-        """Whether what is left of the gap is small enough."""
-        return self.left <= self.gap / 2
-
     def run(self) -> None:
         """Go on round by round until the gap is closed, or nothing is gained any more."""
         try:
@@ -129,26 +128,51 @@ class _Search:
             if self.master is None and self.inside is None:
                 raise
             self.stopped = True
-        self._sharpen()
+        if not self.closed:
+            if self.master is not None:
+                self._make(self.master.columns)
+            if self.inside is not None:
+                self._make(_heavy_columns(self.problem, self.inside, self.guesses, self.gap))
+        if len(self.guesses) < len(self.problem.guesses):
+            # Without the clock: a search that was stopped still owes a bound that holds.
+            self.best = self.best.priced(Pricer(self.problem), self.problem.guesses)[1]
+
+    @property
+    def closed(self) -> bool:
+        """Whether the mechanism is as good as was asked for."""
+        return self._left(self.value) <= self.gap
+
+    def _left(self, value: float) -> float:
+        """Return the gap between a value and what is proved."""
+        return relative_gap(value, self.best.bound)
+
+    def _make(self, columns: dict[int, Floats]) -> None:
+        """Make a mechanism of numerical columns; keep it if it is the best."""
+        made = private_columns(self.problem, columns)
+        value = self.objective.worth(made)
+        if value < self.value:
+            self.value, self.columns = value, made
 
     def _round(self) -> bool:
         """Solve the program over the faces, price its duals, and grow the faces; whether done."""
         self.rounds += 1
-        bound, value = self.best.bound, self.value
+        bound, value = self.best.bound, self.rough
         try:
             solved, here, found = self._priced(max(self.seconds - self.spent, 0.0))
         except OutOfSteps:
-            if self._interior():
-                return True
-            solved, here, found = self._priced(np.inf)
-        self.master, self.value = solved, min(self.value, solved.value)
-        better = self.best.bound > bound or self.value < value
+            if self.objective.loss_rows is None and self.master is None:
+                raise
+            return self._interior()
+        self.master, self.rough = solved, min(self.rough, solved.value)
+        better = self.best.bound > bound or self.rough < value
         self.idle = 0 if better else self.idle + 1
-        self.left = relative_gap(self.value, self.best.bound)
         self._count(solved.seconds + self.pricer.seconds)
-        self.stopped = self._told(self.value, solved.variables, "searching")
+        self.stopped = self._told(self.rough, solved.variables, "searching")
+        if self._left(self.rough) <= self.gap / 2:
+            self._make(solved.columns)
+            return self.closed or self._interior()
         alone = self.seconds == np.inf
-        if self.stopped or self.closed or (self.idle >= self.tuned.patience and alone):
+        if self.stopped or (self.idle >= self.tuned.patience and alone):
             return True
         grown = self._grown(here, found)
         if all(grown[k] is self.faces.get(k) for k in grown):
@@ -158,14 +182,11 @@ class _Search:
             self.faces = grown
         return False
 
-    def _priced(
-        self, seconds: float, *, refine: bool = False
-    ) -> tuple[MasterSolution, _Proof, Priced]:
+    def _priced(self, seconds: float) -> tuple[MasterSolution, _Proof, Priced]:
         """Solve the master program and price at its duals, in time; the best proof is kept."""
         solved = solve_master(
-            self.problem, self.faces, self.master, self.objective, self.watch, refine=refine,
-            seconds=seconds,
-        )  # fmt: skip
+            self.problem, self.faces, self.master, self.objective, self.watch, seconds=seconds
+        )
         self.pricer.seconds, self.pricer.most_seconds = 0.0, seconds - solved.seconds
         multipliers = solved.multipliers
         here = _Proof(self.objective.weighed(multipliers), multipliers, np.asarray(solved.prices))
@@ -193,76 +214,52 @@ class _Search:
         """Count the time of a round against the budget for a tenth of the gap."""
         # Rounds that gain nothing count the more, the longer it lasts.
         self.spent += (1 + self.idle) * seconds
-        if self.left < self.tenth:
+        if (left := self._left(self.rough)) < self.tenth:
             # The first budget pays for the first round as well.
             self.spent = 0.0 if self.rounds > 1 else self.spent
-            self.tenth = self.left / 10
+            self.tenth = left / 10
 
     def _told(self, value: float, size: int, step: str) -> bool:
         bound, seconds = self.best.bound, self.watch.seconds
-        return self.watch(Progress(self.rounds, value, bound, self.left, size, seconds, step))
+        left = self._left(value)
+        return self.watch(Progress(self.rounds, value, bound, left, size, seconds, step))
 
     def _interior(self) -> bool:
         """Solve for all columns at once; whether the gap is closed or the search must stop.
 
-        Prices far from the optimum take long to be priced and prove little: those of a point are
-        priced when it promises a hundredth of the gap that is proved, or all that is wanted.
+        This takes over where column generation takes too long, and where the solver lost too many
+        digits or gave up. Prices far from the optimum take long to be priced and prove little:
+        those of a point are priced when it promises a hundredth of the gap that is proved, or all
+        that is wanted.
         """
+        if self.inside is not None or self.objective.loss_rows is None:
+            return True
         self.seconds = self.pricer.most_seconds = np.inf
         step = "solving for all columns at once by an interior-point method"
         for point in interior_points(self.objective):
-            if point.gap <= max(self.gap / 2, relative_gap(point.value, self.best.bound) / 100):
+            if point.gap <= max(self.gap / 2, self._left(point.value) / 100):
                 costs = self.objective.weighed(point.multipliers)
                 here = _Proof(costs, point.multipliers, point.prices)
                 proof = here.priced(self.pricer, self.guesses)[1]
                 self.best = max(self.best, proof, key=lambda one: one.bound)
             if self.inside is None or point.gap < self.inside.gap:
                 self.inside = point
-            value = min(self.value, self.inside.value)
-            self.left = max(relative_gap(value, self.best.bound), self.inside.gap)
+            if self._left(point.value) <= self.gap / 2:
+                self._make(_heavy_columns(self.problem, point, self.guesses, self.gap))
+            value = min(self.rough, self.inside.value)
             self.stopped = self._told(value, point.columns.size, step)
             if self.stopped or self.closed:
                 return True
         return False
 
-    def _sharpen(self) -> None:
-        """Refine the last program, and price the guesses that were set aside.
-
-        Where its digits would take longer than all columns at once, these are solved for.
-        """
-        while self.master is not None and not (self.stopped or self._within):
-            self.faces = self.master.faces
-            try:
-                self.master = self._priced(self.seconds, refine=True)[0]
-                break
-            except OutOfSteps:
-                if self._interior() and not self.stopped:
-                    self.master, self.value = None, np.inf
-            except KeyboardInterrupt:
-                self.stopped = True
-        if len(self.guesses) < len(self.problem.guesses):
-            # Without the clock: a search that was stopped still owes a bound that holds.
-            self.best = self.best.priced(Pricer(self.problem), self.problem.guesses)[1]
-
-    @property
-    def _within(self) -> bool:
-        """Whether the columns of the interior-point method are the best."""
-        found = self.inside
-        return found is not None and found.value * (1 + found.gap) <= self.value
-
     def result(self) -> EngineResult:
         """Return the best columns and prices."""
-        if self._within:
-            assert self.inside is not None
-            value = self.inside.value
-            columns = _heavy_columns(self.problem, self.inside, self.guesses, self.gap)
-        else:
-            assert self.master is not None
-            value, columns, self.faces = self.master.value, self.master.columns, self.master.faces
+        if not self.columns:
+            raise CheckFailed("neither column generation nor an interior-point method got anywhere")
         best = self.best
         return EngineResult(
-            value, best.bound, best.prices, best.multipliers, columns, self.rounds, self.stopped,
-            self.faces,
+            self.value, best.bound, best.prices, best.multipliers, self.columns, self.rounds,
+            self.stopped, self.faces if self.master is None else self.master.faces,
         )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from tightrope.optimize.cuts import join_tight
+from tightrope.optimize.elimination import elimination
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import arcs, processors
 from tightrope.optimize.problem import Floats, Ints, Problem
@@ -52,8 +54,6 @@ STEP = 0.95
 CENTRE = 1e-6, 0.3
 #: Most centrality correctors of a step; products within these parts of the mean are left alone.
 CORRECTORS, CENTRAL = 6, (0.1, 10.0)
-#: A slack within this part of the largest is tight: what it is more than 0 is kept apart.
-TIGHT = 1e-6
 #: So many times the answers are the largest parts, which are kept apart near the end. Where they
 #: were chosen by their size, or slacks of 1e-3 were tight, sum(36,7) stayed at gaps of 1e-8.
 LARGE_PARTS = 4
@@ -68,7 +68,7 @@ class Interior:
     Parameters
     ----------
     columns
-        The columns of the guesses, as rows; all are strictly private, and they sum to 1.
+        The columns of the guesses, as rows; all are strictly private, and they sum nearly to 1.
     prices
         The prices of the answers; they prove nothing yet.
     multipliers
@@ -76,8 +76,7 @@ class Interior:
     value
         What the columns lose.
     gap
-        The part of it that slacks times multipliers are, and what columns that do not sum to 1
-        lose when they are made to.
+        The part of it that slacks times multipliers are.
     """
 
     columns: Floats
@@ -114,8 +113,10 @@ def interior_points(objective: Objective) -> Iterator[Interior]:
             if not np.isfinite(found.gap):
                 return
             yield found
-            best, idle = (found.gap, 0) if found.gap < 0.9 * best else (best, idle + 1)
-            if best < ROUND_OFF or idle >= PATIENCE:
+            # Products, not their part of the value: that stays while both fall.
+            left = path.products
+            best, idle = (left, 0) if left < 0.9 * best else (best, idle + 1)
+            if found.gap < ROUND_OFF or idle >= PATIENCE:
                 return
 
 
@@ -128,32 +129,17 @@ def interior_effort(problem: Problem, guesses: Ints) -> float:
     >>> 1 < interior_effort(problem, problem.guesses) < 10
     True
     """
-    n, ends = problem.size, 2 * len(problem.edges)
-    own = 3e-10 * n * n * _ordered(problem)[2] + 1.2e-7 * ends
-    return 50 * (0.02 + len(guesses) * own)
-
-
-def _ordered(problem: Problem) -> tuple[Ints, Ints, int]:
-    """Return the nodes in an order with a narrow band, the place of each, and the width."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    n = problem.size
-    i, j, _ = problem.ways
-    found = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
-    orders = []
-    # Boxes of several counts are narrower as they are listed.
-    for order in (np.arange(n), found.astype(np.int64)):
-        place = np.empty(n, np.int64)
-        place[order] = np.arange(n)
-        orders.append((order, place, int(np.abs(place[i] - place[j]).max(initial=0)) + 1))
-    return min(orders, key=lambda one: one[2])
+    n, ends, work = problem.size, 2 * len(problem.edges), elimination(problem).work
+    own = 8e-10 * n * n + 1.6e-10 * n * work + 2.2e-8 * work + 8e-8 * ends
+    return 50 * (0.005 + len(guesses) * own)
 
 
 class _Path:
     """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes.
 
-    Slacks, multipliers and aims have two parts: those of all guesses, and those of the loss rows.
+    Of slacks and multipliers the inverses w = 1/z and the products p = zy are kept: every loop over
+    the edges works with these. They and aims have two parts: those of all guesses, and those of the
+    loss rows.
     """
 
     def __init__(self, objective: Objective, pool: ThreadPoolExecutor) -> None:
@@ -166,8 +152,9 @@ class _Path:
         losses, support = objective.loss_rows
         problem, guesses = objective.problem, objective.guesses
         self.problem, self.pool = problem, pool
-        self.order, place, width = _ordered(problem)
-        self.net: Any = arcs(problem, place)[1]
+        ways = elimination(problem)
+        self.order, self.fill = ways.order, ways.fill
+        self.net: Any = arcs(problem, np.argsort(self.order))[1]
         self.unit = float(np.abs(problem.costs).mean()) or 1.0
         self.costs, self.losses = (
             np.ascontiguousarray(each[np.ix_(self.order, guesses)].T) / self.unit
@@ -187,39 +174,41 @@ class _Path:
             np.empty((count, n), np.int64),
             np.empty(z.shape, np.bool_),
         )
-        self.band, self.z = np.empty((count, n, width)), (z, z[:1, :0])
+        size, _, begins = self.fill[:3]
+        self.factor = np.empty((count, n, size)), np.empty((count, size * begins[-1]))
         self.rough = False
         self.blocks: Any = self._split()
-        one = [part[:1] if part.ndim > 1 else part for part in self.blocks]
-        _factor(self.net, self.shares[:1], z[:1], z[:1], self.losses[:1, :0], *one)
+        one = [part[:1] if np.ndim(part) > 1 else part for part in self.blocks[1:]]
+        _factor(
+            self.net, self.shares[:1], 1 / z[:1], z[:1] ** 2, self.losses[:1, :0], self.fill, *one
+        )
         self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
-            _solved(self.band[0], row)
+            _solved(self.fill, self.factor[0][0], self.factor[1][0], row)
         # By rows, as the loops go: columns that are chosen come by columns.
         y = np.ascontiguousarray(rest[:, end] - fall * rest[:, start])
         high = 2 * float(np.abs(y).max()) or 1.0
         y += high
         push = np.bincount(end, minlength=n) - np.bincount(start, fall, n)
         self.prices -= high * np.bincount(problem.classes[self.order], push)
+        y *= z
         lost = self._lost(self.x)
-        spare = float((z * y).mean()) * lost.size
-        self.z = z, lost.max(initial=0.0) - lost + spare
-        self.y = y, problem.class_sizes[self.rows][None] / max(len(support), 1)
+        room = lost.max(initial=0.0) - lost + float(y.mean()) * lost.size
+        self.w = 1 / z, 1 / room
+        self.p = y, room * problem.class_sizes[self.rows] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
         self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
-        self.products = float(self.shares @ (z * y).sum(axis=1)) + float(
-            (self.z[1] * self.y[1]).sum()
-        )
+        self.products = float(self.shares @ y.sum(axis=1)) + float(self.p[1].sum())
         each: Any = np.arange(len(self.rows))
         #: A loss row is like an edge whose slack is a variable.
         self.row_net = np.arange(len(each) + 1), each, each, 0.0 * each, 0.0 * each
         self.tight = self.parts[2], np.zeros((1, len(each)), np.bool_)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.side = np.empty_like(self.x)
-        self.aims = [tuple(np.empty_like(part) for part in self.z) for _ in range(2)]
+        self.aims = [tuple(np.empty_like(part) for part in self.p) for _ in range(2)]
         self.still, *self.moves = (
-            [tuple(np.zeros_like(part) for part in (self.x, self.z[1])) for _ in "ar"]
+            [tuple(np.zeros_like(part) for part in (self.x, self.p[1])) for _ in "ar"]
             for _ in range(3)
         )
 
@@ -230,12 +219,10 @@ class _Path:
         prices = self.unit * (self.prices / problem.class_sizes)[problem.classes]
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
         if len(self.rows):
-            by_class = self._on_rows(self.y[1] / self.y[1].sum())
+            by_class = self._on_rows(self.prior / self.prior.sum())
             prior = (by_class / problem.class_sizes)[problem.classes]
             value = float(self._lost(self.x).max())
-        missing = self.blind * float(np.abs(1 - self._by_class(self.x)).max())
-        missing += float(np.abs(self._off()).max(initial=0.0))
-        gap = (self.products + missing) / max(abs(value), 1e-300)
+        gap = self.products / max(abs(value), 1e-300)
         return Interior(columns, prices, prior, self.unit * value, gap)
 
     def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
@@ -251,14 +238,14 @@ class _Path:
 
     def _pairs(self, kernel: Callable[..., Any], aim: Any, move: Any, *arrays: Any) -> list[Any]:
         """Run a compiled loop along a direction, on the guesses and on the loss rows."""
-        given = self.z, self.y, aim, *move, self.tight, *arrays
+        given = self.w, self.p, aim, *move, self.tight, *arrays
         guesses, rows = ([a[part] if isinstance(a, tuple) else a for a in given] for part in (0, 1))
         return [*self._each(kernel, *guesses), kernel(self.row_net, np.ones(1), *rows)]
 
     def _carried(self, aim: Any, move: Any) -> Floats:
         """Return what changes of multipliers carry to the nodes."""
         spread, (along, rest) = np.empty_like(self.x), move
-        self._each(_carried, self.z[0], self.y[0], aim[0], along[0], rest[0], self.tight[0], spread)
+        self._each(_carried, self.w[0], self.p[0], aim[0], along[0], rest[0], self.tight[0], spread)
         return spread
 
     def _by_node(self, by_class: Floats) -> Floats:
@@ -276,14 +263,19 @@ class _Path:
         by_class[self.rows] = values
         return by_class
 
+    @property
+    def prior(self) -> Floats:
+        """The multipliers of the loss rows."""
+        return np.asarray(self.p[1] * self.w[1])
+
     def _lost(self, columns: Floats) -> Floats:
         """Return what columns lose at the answers of each loss row."""
         return self._by_class(self.losses * columns)[None, self.rows]
 
     def _off(self) -> Floats:
         """Return by how much losses and slacks miss their mean, the worst loss."""
-        level = self._lost(self.x) + self.z[1]
-        return np.asarray((self.y[1] @ level.T) / max(self.y[1].sum(), 1e-300) - level)
+        level = self._lost(self.x) + 1 / self.w[1]
+        return np.asarray((self.prior @ level.T) / max(self.prior.sum(), 1e-300) - level)
 
     def _split(self) -> Any:
         """Join the nodes of each guess by its tight edges; make room for the largest parts.
@@ -292,7 +284,7 @@ class _Path:
         """
         n = self.problem.size
         number, sizes = self.parts[1], np.zeros_like(self.x)
-        self._each(_join, self.x, self.z[0], sizes, *self.parts)
+        self._each(lambda net, _, *given: join_tight(net, *given), self.x, sizes, *self.parts)
         most = min(LARGE_PARTS * n, sizes.size) if self.rough else 0
         large = sizes >= max(np.partition(sizes, -most, None)[-most], 1e-300) if most else sizes < 0
         counts = large.sum(axis=1)
@@ -302,7 +294,7 @@ class _Path:
         place = np.stack([np.cumsum(counts) - counts, counts, np.cumsum(counts**2) - counts**2], 1)
         rows, squares = int(counts.sum()), int((counts**2).sum())
         room = np.empty(rows * n), np.empty(rows * n), np.empty(squares)
-        return self.band, *self.parts, large, place, *room
+        return self.fill, *self.factor, *self.parts, large, place, *room
 
     def _system(self) -> Callable[[Floats], list[Floats]]:
         """Factor the matrices of all guesses; return what solves for prices, prior and loss."""
@@ -313,14 +305,14 @@ class _Path:
         mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
         losses = self.losses if many else self.losses[:, :0]
         self.blocks = self._split()
-        sums = sum(self._each(_factor, self.y[0], self.z[0], losses, *self.blocks))
+        sums = sum(self._each(_factor, self.w[0], self.p[0], losses, *self.blocks))
         sums[0] = np.triu(sums[0]) + np.triu(sums[0], 1).T
         whole, *others = (mean @ (mean @ part.T).T for part in sums)
-        place, tall = self.blocks[5], self.blocks[7].reshape(-1, n)
+        place, tall = self.blocks[7], self.blocks[9].reshape(-1, n)
         large = (mean @ tall.T).T
         if others:
             cross, both = others[0][:, self.rows], others[1][np.ix_(self.rows, self.rows)]
-            both[np.diag_indices(many)] += (self.z[1] / self.y[1])[0]
+            both[np.diag_indices(many)] += 1 / (self.p[1] * self.w[1] ** 2)[0]
             whole = np.block([[whole, -cross], [-cross.T, both]])
             lost = np.repeat(self.losses, place[:, 1], axis=0) * tall
             large = np.hstack([large, -(mean @ lost.T).T[:, self.rows]])
@@ -340,10 +332,10 @@ class _Path:
 
     def advance(self) -> None:
         """Take one step."""
-        z, y = self.z, self.y
+        w, p, prior = self.w, self.p, self.prior
         (aim, other), (move, trial) = self.aims, self.moves
         solve = self._system()
-        unspent = np.full(min(1, len(self.rows)), 1 - y[1].sum())
+        unspent = np.full(min(1, len(self.rows)), 1 - prior.sum())
         for part in aim:
             part.fill(-1.0)
         # What is missing of feasibility: in costs, in the sums of rows, and in losses. Without a
@@ -357,13 +349,13 @@ class _Path:
         def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, Floats]:
             along, rest = move
             lack, missing, off, unspent = errors
-            self._each(_sides, aim[0], y[0], lack, *self.blocks, self.side, rest[0])
-            lost = self._lost(rest[0]) + z[1] * aim[1] - off
+            self._each(_sides, aim[0], w[0], p[0], lack, *self.blocks, self.side, rest[0])
+            lost = self._lost(rest[0]) + aim[1] / w[1] - off
             side = np.concatenate([missing - self._by_class(rest[0]), lost[0], unspent])
             dp, dw, dt = solve(side)
             changes = self._by_node(dp), self._by_node(self._on_rows(dw))
             self._each(_moved, self.side, *self.blocks, self.losses, *changes, along[0], rest[0])
-            rest[1][:] = z[1] * (aim[1] - dw / y[1])
+            rest[1][:] = (aim[1] - dw / prior) / w[1]
             return dp, dw, dt
 
         def reach(move: Any, aim: Any) -> Any:
@@ -414,7 +406,7 @@ class _Path:
         self.prices += b * found[0]
         self.products = float(sum(self._pairs(_stepped, aim, move, a, b)))
         if len(self.rows):
-            self.costs = self.losses * self._by_node(self._on_rows(y[1]))
+            self.costs = self.losses * self._by_node(self._on_rows(self.prior))
 
     def _weights(self) -> tuple[Floats, Floats]:
         """Return how large products should be beside one another, at each node of each guess.
@@ -424,7 +416,7 @@ class _Path:
         geometric mean of an entry and the largest of its column, neither taken below the mean.
         """
         size = np.maximum(self.x * self.shares.sum(), 1)
-        return np.sqrt(size * size.max(axis=1)[:, None]), np.ones_like(self.z[1])
+        return np.sqrt(size * size.max(axis=1)[:, None]), np.ones_like(self.p[1])
 
     def _harm(self, rest: list[Floats]) -> float:
         """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
@@ -462,7 +454,10 @@ def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, bends, tall, cores):
+def _factor(
+    net, shares, w, p, losses, fill, near, far, rays, numbers, tight, held, place, bends, tall,
+    cores,
+):  # fmt: skip
     r"""Factor each H_k; return the sum of the inverses without their large parts.
 
     Where losses are given, with them from the right and from both sides as well.
@@ -477,58 +472,86 @@ def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, 
     ``cores`` the factors of E = L L', ``tall`` the rows of L^{-1} (P - J)', times the roots of
     the shares; ``place`` says where those of a guess begin, and how many they are.
 
-    ``band[k, i, t]`` is L[i + t, i] of F = L D L', for t = 0 it is D[i]; of the sum the upper half
-    is set. As F has no positive entries beside its diagonal, neither has L, and nothing cancels in
-    the recursion for the inverse. A pivot is what is left of F r, where tight edges have a part
+    F = L D L', as rows of L' in blocks (see :class:`Elimination`): ``near`` has the entries inside
+    a block, with D on the diagonal, ``far`` those behind it. Of the sum the upper half is set. As F
+    has no positive entries beside its diagonal, neither has L, and nothing cancels in the
+    recursion for the inverse. A pivot is what is left of F r, where tight edges have a part
     only if they end at a first node, not what is left of the huge diagonal. It is raised by what
     may be round-off: with pivots that are too large refining converges, with small ones it does
     not.
     """
     first, end, _, _, fall = net
-    count, n, width = band.shape
+    size, (ends, tails), begins, reached = fill[0], fill[1], fill[2], fill[3]
+    count, n = rays.shape
     whole = np.zeros((3 if losses.size else 1, n, n))
-    inverse = np.zeros((n, n))
+    inverse, work = np.zeros((n, n)), np.zeros((n, n))
     left, noise = np.empty(n), np.empty(n)
+    most = np.diff(begins).max()
+    both = np.zeros((most, most))
     for k in range(count):
-        low = band[k]
-        low[:], left[:], noise[:] = 0.0, 0.0, 0.0
+        left[:], noise[:] = 0.0, 0.0
         ray, fixed = rays[k], held[k]
         for i in range(n):
             for e in range(first[i], first[i + 1]):
-                j, d = end[e], y[k, e] / z[k, e]
+                j, d = end[e], p[k, e] * w[k, e] * w[k, e]
                 if fixed[i] or fixed[j]:
                     left[i] += d * fall[e] * ray[j] * fixed[j]
                     left[j] += d * fall[e] * ray[i] * fixed[i]
                 else:
-                    low[min(i, j), abs(i - j)] -= d * fall[e]
+                    work[min(i, j), max(i, j)] -= d * fall[e]
                 if not tight[k, e]:
                     push = d * (ray[j] - fall[e] * ray[i])
                     left[j] += push
                     left[i] -= fall[e] * push
                     noise[j] += ROUND_OFF * abs(push)
                     noise[i] += ROUND_OFF * fall[e] * abs(push)
-        for i in range(n):
-            most = min(width, n - i)
-            pivot = left[i]
-            for t in range(1, most):
-                pivot -= low[i, t] * ray[i + t]
-            pivot = (max(pivot, 0.0) + noise[i]) / ray[i]
-            if fixed[i]:
-                pivot = np.inf
-            low[i, 0] = pivot
-            for t in range(1, most):
-                factor = low[i, t] / pivot
-                if factor != 0.0:
-                    left[i + t] -= factor * left[i]
-                    noise[i + t] -= factor * noise[i]
-                    for s in range(t + 1, most):
-                        low[i + t, s - t] -= factor * low[i, s]
-            for t in range(1, most):
-                low[i, t] /= pivot
+        for block in range(len(begins) - 1):
+            begin = block * size
+            stop = min(begin + size, n)
+            behind = reached[begins[block] : begins[block + 1]]
+            panel = far[k, size * begins[block] : size * begins[block + 1]].reshape(size, -1)
+            panel[stop - begin :] = 0.0
+            for i in range(begin, stop):
+                near[k, i, : stop - begin], work[i, begin:stop] = work[i, begin:stop], 0.0
+                for c in range(len(behind)):
+                    panel[i - begin, c], work[i, behind[c]] = work[i, behind[c]], 0.0
+            for i in range(begin, stop):
+                row, tail = near[k, i], panel[i - begin]
+                pivot = left[i]
+                for j in range(i + 1, ends[i]):
+                    pivot -= row[j - begin] * ray[j]
+                for c in range(tails[i]):
+                    pivot -= tail[c] * ray[behind[c]]
+                pivot = (max(pivot, 0.0) + noise[i]) / ray[i]
+                if fixed[i]:
+                    pivot = np.inf
+                row[i - begin] = pivot
+                for j in range(i + 1, ends[i]):
+                    factor = row[j - begin] / pivot
+                    if factor != 0.0:
+                        left[j] -= factor * left[i]
+                        noise[j] -= factor * noise[i]
+                        for t in range(j + 1 - begin, ends[i] - begin):
+                            near[k, j, t] -= factor * row[t]
+                        for c in range(tails[i]):
+                            panel[j - begin, c] -= factor * tail[c]
+                    row[j - begin] = factor
+                for c in range(tails[i]):
+                    factor = tail[c] / pivot
+                    if factor != 0.0:
+                        left[behind[c]] -= factor * left[i]
+                        noise[behind[c]] -= factor * noise[i]
+                        for t in range(c + 1, tails[i]):
+                            both[c, t] -= factor * tail[t]
+                    tail[c] = factor
+            for c in range(len(behind)):
+                for t in range(c + 1, len(behind)):
+                    work[behind[c], behind[t]] += both[c, t]
+                    both[c, t] = 0.0
         if place[k, 1]:
-            arrays = low, ray, numbers[k], tight[k], place[k], bends, tall, cores
-            _core(net, shares[k], y[k], z[k], *arrays)
-        _invert(low, inverse)
+            arrays = near[k], far[k], ray, numbers[k], tight[k], place[k], bends, tall, cores
+            _core(net, fill, shares[k], w[k], p[k], *arrays)
+        _invert(fill, near[k], far[k], inverse)
         for i in range(n):
             for j in range(i, n):
                 whole[0, i, j] += shares[k] * inverse[i, j]
@@ -540,46 +563,59 @@ def _factor(net, shares, y, z, losses, band, rays, numbers, tight, held, place, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _invert(low, inverse):
-    """Compute the upper half of the inverse of L D L', from below, some rows at a time.
+def _invert(fill, near, far, inverse):
+    """Compute the upper half of the inverse of L D L', from below, block by block.
 
     All rows of a block are the same few rows behind it times what L makes of them: a product of
     matrices, which takes a fraction of the time of as many sums of rows.
     """
-    n, width = low.shape
-    size = 16  # larger products make threads of the library wait for one another
-    for begin in range((n - 1) // size * size, -1, -size):
+    size, (ends, tails), begins, reached, starts, mirrored = fill
+    n = len(near)
+    for block in range(len(begins) - 2, -1, -1):
+        begin = block * size
         stop = min(begin + size, n)
-        behind = min(stop + width - 1, n)
-        if stop < n:
-            factors = np.zeros((stop - begin, behind - stop))
-            for i in range(stop - 1, begin - 1, -1):
+        behind = reached[begins[block] : begins[block + 1]]
+        if len(behind):
+            factors = -far[size * begins[block] : size * begins[block + 1]].reshape(size, -1)
+            for i in range(stop - 2, begin - 1, -1):
                 own = factors[i - begin]
-                for j in range(stop, min(i + width, n)):
-                    own[j - stop] -= low[i, j - i]
-                for j in range(i + 1, min(i + width, stop)):
-                    factor, other = low[i, j - i], factors[j - begin]
-                    for t in range(len(own)):
-                        own[t] -= factor * other[t]
-            rows = factors @ np.ascontiguousarray(inverse[stop:behind, stop:])
-            inverse[begin:stop, stop:] = rows
-            inverse[stop:behind, begin:stop] = rows[:, : behind - stop].T
+                for j in range(i + 1, ends[i]):
+                    factor, other = near[i, j - begin], factors[j - begin]
+                    for c in range(len(own)):
+                        own[c] -= factor * other[c]
+            known = np.empty((len(behind), n - stop))
+            for c in range(len(behind)):
+                known[c] = inverse[behind[c], stop:]
+            rows = factors @ known
+            inverse[begin:stop, stop:] = rows[: stop - begin]
+        else:
+            inverse[begin:stop, stop:] = 0.0
+        for j in mirrored[starts[block] : starts[block + 1]]:
+            for i in range(begin, stop):
+                inverse[j, i] = inverse[i, j]
         for i in range(stop - 1, begin - 1, -1):
             row = inverse[i]
             row[i:stop] = 0.0
-            for t in range(1, min(width, n - i)):
-                factor, other = low[i, t], inverse[i + t]
-                for j in range(i + 1, stop):
-                    row[j] -= factor * other[j]
-            row[i] = 1.0 / low[i, 0]
-            for t in range(1, min(width, n - i)):
-                row[i] -= low[i, t] * row[i + t]
+            for j in range(i + 1, ends[i]):
+                factor, other = near[i, j - begin], inverse[j]
+                for t in range(i + 1, stop):
+                    row[t] -= factor * other[t]
+            tail = far[size * begins[block] + (i - begin) * len(behind) :]
+            for c in range(tails[i]):
+                factor, other = tail[c], inverse[behind[c]]
+                for t in range(i + 1, stop):
+                    row[t] -= factor * other[t]
+            row[i] = 1.0 / near[i, i - begin]
+            for j in range(i + 1, ends[i]):
+                row[i] -= near[i, j - begin] * row[j]
+            for c in range(tails[i]):
+                row[i] -= tail[c] * row[behind[c]]
             for j in range(i + 1, stop):
                 inverse[j, i] = row[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
+def _core(net, fill, share, w, p, near, far, ray, number, tight, place, bends, tall, cores):
     """Compute J, the factor of E, and the large part of the inverse of one H_k.
 
     E too has next to no positive entries beside its diagonal: as in F, pivots are what is left of
@@ -598,7 +634,7 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
         for e in range(first[i], first[i + 1]):
             if tight[e]:
                 continue
-            j, d = end[e], y[e] / z[e]
+            j, d = end[e], p[e] * w[e] * w[e]
             b = number[j]
             up = ray[j] if b >= 0 else 0.0
             down = fall[e] * ray[i] if a >= 0 else 0.0
@@ -619,7 +655,7 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
                 core[max(a, b), min(a, b)] -= d * up * down
     for c in range(parts):
         bend[c] = rows[c]
-        _solved(low, bend[c])
+        _solved(fill, near, far, bend[c])
         for b in range(c):
             core[c, b] -= rows[b] @ bend[c]
     rows[:] = -bend
@@ -643,73 +679,62 @@ def _core(net, share, y, z, low, ray, number, tight, place, bends, tall, cores):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _join(net, shares, x, z, sizes, rays, roots, tight):
-    """Join nodes by tight edges; on each part find the column that falls along them exactly."""
-    first, end, back, _, fall = net
-    n = x.shape[1]
-    queue = np.empty(n, np.int64)
-    for k in range(len(x)):
-        ray, root = rays[k], roots[k]
-        root[:] = -1
-        for begin in range(n):
-            if root[begin] >= 0:
-                continue
-            root[begin], ray[begin], queue[0] = begin, x[k, begin], begin
-            at, many = 0, 1
-            while at < many:
-                i = queue[at]
-                at += 1
-                sizes[k, begin] = max(sizes[k, begin], x[k, i])
-                for e in range(first[i], first[i + 1]):
-                    j, slack = end[e], TIGHT * (1 - fall[e])
-                    down, up = z[k, e] <= slack * x[k, i], z[k, back[e]] <= slack * x[k, j]
-                    tight[k, e] = down
-                    if root[j] < 0 and (down or up):
-                        root[j], ray[j] = begin, ray[i] * fall[e] if down else ray[i] / fall[e]
-                        queue[many] = j
-                        many += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solved(low, v):
+def _solved(fill, near, far, v):
     """Solve L D L' v = v in place."""
-    n, width = low.shape
-    for i in range(n):
-        for t in range(1, min(width, n - i)):
-            v[i + t] -= low[i, t] * v[i]
-    for i in range(n - 1, -1, -1):
-        v[i] /= low[i, 0]
-        for t in range(1, min(width, n - i)):
-            v[i] -= low[i, t] * v[i + t]
+    size, (ends, tails), begins, reached = fill[0], fill[1], fill[2], fill[3]
+    n = len(v)
+    for block in range(len(begins) - 1):
+        begin, at = block * size, size * begins[block]
+        behind = reached[begins[block] : begins[block + 1]]
+        carried = np.zeros(len(behind))
+        for i in range(begin, min(begin + size, n)):
+            for j in range(i + 1, ends[i]):
+                v[j] -= near[i, j - begin] * v[i]
+            tail = far[at : at + len(behind)]
+            for c in range(tails[i]):
+                carried[c] += tail[c] * v[i]
+            at += len(behind)
+        for c in range(len(behind)):
+            v[behind[c]] -= carried[c]
+    for block in range(len(begins) - 2, -1, -1):
+        begin, stop = block * size, min((block + 1) * size, n)
+        behind = reached[begins[block] : begins[block + 1]]
+        at, ahead = size * begins[block] + (stop - begin) * len(behind), v[behind]
+        for i in range(stop - 1, begin - 1, -1):
+            at -= len(behind)
+            tail = far[at : at + len(behind)]
+            found = v[i] / near[i, i - begin]
+            for j in range(i + 1, ends[i]):
+                found -= near[i, j - begin] * v[j]
+            for c in range(tails[i]):
+                found -= tail[c] * ahead[c]
+            v[i] = found
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _change(net, z, along, rest, tight, change):
+def _change(net, w, along, rest, tight, change):
     """Find by which part of them the slacks of one guess change in a direction.
 
     Those of tight edges change by what differs from multiples of r alone, too little to be seen in
     the sum. A multiplier changes by the part that is left of the aim.
     """
     first, end, _, _, fall = net
+    split = along.any()
     for i in range(len(rest)):
         for e in range(first[i], first[i + 1]):
-            change[e] = rest[end[e]] - fall[e] * rest[i]
-    if along.any():
-        for i in range(len(rest)):
-            for e in range(first[i], first[i + 1]):
-                if not tight[e]:
-                    change[e] += along[end[e]] - fall[e] * along[i]
-    for e in range(len(fall)):
-        change[e] /= z[e]
+            found = rest[end[e]] - fall[e] * rest[i]
+            if split and not tight[e]:
+                found += along[end[e]] - fall[e] * along[i]
+            change[e] = found * w[e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
-def _reach(net, shares, z, y, aim, along, rest, tight):
+def _reach(net, shares, w, p, aim, along, rest, tight):
     """Return by which part of them slacks and multipliers fall at most."""
-    change = np.empty(z.shape[1])
+    change = np.empty(w.shape[1])
     lower, less = 0.0, 0.0
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
         for e in range(len(change)):
             lower = max(lower, -change[e])
             less = max(less, change[e] - aim[k, e])
@@ -717,80 +742,83 @@ def _reach(net, shares, z, y, aim, along, rest, tight):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _ahead(net, shares, z, y, aim, along, rest, tight, a, b):
+def _ahead(net, shares, w, p, aim, along, rest, tight, a, b):
     """Return the sum of the products of slacks and multipliers along a direction."""
-    change = np.empty(z.shape[1])
+    change = np.empty(w.shape[1])
     products = 0.0
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
-        products += shares[k] * (z[k] * y[k] * (1 + a * change) * (1 + b * (aim[k] - change))).sum()
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
+        for e in range(len(change)):
+            grown = (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
+            products += shares[k] * p[k, e] * grown
     return products
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _aimed(net, shares, z, y, aim, along, rest, tight, weights, centre, most):
+def _aimed(net, shares, w, p, aim, along, rest, tight, weights, centre, most):
     """Aim at products like the weights, less what a direction gains in them, up to ``most``."""
-    first, change = net[0], np.empty(z.shape[1])
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
+    first, change = net[0], np.empty(w.shape[1])
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
         for i in range(len(rest[k])):
-            weight = weights[k, i]
             for e in range(first[i], first[i + 1]):
-                product = z[k, e] * y[k, e] / weight
+                share = weights[k, i] / p[k, e]
                 gained = change[e] * (aim[k, e] - change[e])
-                aim[k, e] = centre / product - 1 - min(gained, most / product)
+                aim[k, e] = centre * share - 1 - min(gained, most * share)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _centred(net, shares, z, y, aim, along, rest, tight, weights, a, b, centre, other):
+def _centred(net, shares, w, p, aim, along, rest, tight, weights, a, b, centre, other):
     """Aim at products that are not far from the weights, further along a direction."""
-    first, change = net[0], np.empty(z.shape[1])
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
+    first, change = net[0], np.empty(w.shape[1])
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
         for i in range(len(rest[k])):
             least, most = CENTRAL[0] * centre * weights[k, i], CENTRAL[1] * centre * weights[k, i]
             for e in range(first[i], first[i + 1]):
-                before = z[k, e] * y[k, e]
-                product = before * (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
+                product = p[k, e] * (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
                 off = max(min(max(product, least), most) - product, -most)
-                other[k, e] = aim[k, e] + off / before
+                other[k, e] = aim[k, e] + off / p[k, e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _carried(net, shares, z, y, aim, along, rest, tight, spread):
+def _carried(net, shares, w, p, aim, along, rest, tight, spread):
     """Compute G' times the changes of multipliers for each guess."""
-    change = np.empty(z.shape[1])
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
+    change = np.empty(w.shape[1])
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
+        for e in range(len(change)):
+            change[e] = p[k, e] * w[k, e] * (aim[k, e] - change[e])
         spread[k] = 0.0
-        _spread(net, y[k] * (aim[k] - change), spread[k])
+        _spread(net, change, spread[k])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _stepped(net, shares, z, y, aim, along, rest, tight, a, b):
+def _stepped(net, shares, w, p, aim, along, rest, tight, a, b):
     """Go along a direction; return the products of slacks and multipliers there."""
-    change = np.empty(z.shape[1])
+    change = np.empty(w.shape[1])
     products = 0.0
-    for k in range(len(z)):
-        _change(net, z[k], along[k], rest[k], tight[k], change)
-        z[k] *= 1 + a * change
-        y[k] *= 1 + b * (aim[k] - change)
-        products += shares[k] * (z[k] * y[k]).sum()
+    for k in range(len(w)):
+        _change(net, w[k], along[k], rest[k], tight[k], change)
+        for e in range(len(change)):
+            wider = 1 + a * change[e]
+            w[k, e] /= wider
+            p[k, e] *= wider * (1 + b * (aim[k, e] - change[e]))
+            products += shares[k] * p[k, e]
     return products
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _spread(net, flow, into):
     """Add G' times a flow."""
-    first, end, _, _, fall = net
+    first, _, back, _, fall = net
     for i in range(len(into)):
         for e in range(first[i], first[i + 1]):
-            into[end[e]] += flow[e]
-            into[i] -= fall[e] * flow[e]
+            into[i] += flow[back[e]] - fall[e] * flow[e]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _free(low, ray, number, place, bends, cores, along, rest):
+def _free(fill, near, far, ray, number, place, bends, cores, along, rest):
     """Solve H_k v = ``rest``: v is ``along`` tight edges, and what differs, left in ``rest``."""
     n, parts = len(ray), place[1]
     bend = bends[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
@@ -808,7 +836,7 @@ def _free(low, ray, number, place, bends, cores, along, rest):
         for s in range(c + 1, parts):
             share[c] -= core[s, c] * share[s]
         share[c] /= core[c, c]
-    _solved(low, rest)
+    _solved(fill, near, far, rest)
     for c in range(parts):
         rest -= share[c] * bend[c]
     for i in range(n):
@@ -817,24 +845,27 @@ def _free(low, ray, number, place, bends, cores, along, rest):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sides(
-    net, shares, aim, y, lack, low, rays, numbers, tight, held, place, bends, tall, cores, side, v
-):
-    """Solve H_k v = G' (aim y) - lack for each guess; keep the right side too."""
-    along = np.empty(v.shape[1])
+    net, shares, aim, w, p, lack, fill, near, far, rays, numbers, tight, held, place, bends, tall,
+    cores, side, v,
+):  # fmt: skip
+    """Solve H_k v = G' (aim w p) - lack for each guess; keep the right side too."""
+    along, flow = np.empty(v.shape[1]), np.empty(w.shape[1])
     for k in range(len(aim)):
+        for e in range(len(flow)):
+            flow[e] = aim[k, e] * w[k, e] * p[k, e]
         side[k] = -lack[k]
-        _spread(net, aim[k] * y[k], side[k])
+        _spread(net, flow, side[k])
         v[k] = side[k]
-        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along, v[k])
+        _free(fill, near[k], far[k], rays[k], numbers[k], place[k], bends, cores, along, v[k])
         v[k] += along
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _moved(
-    net, shares, side, low, rays, numbers, tight, held, place, bends, tall, cores, losses, price,
-    prior, along, rest,
+    net, shares, side, fill, near, far, rays, numbers, tight, held, place, bends, tall, cores,
+    losses, price, prior, along, rest,
 ):  # fmt: skip
     """Find the direction of columns for prices and prior."""
     for k in range(len(side)):
         rest[k] = side[k] + price - losses[k] * prior
-        _free(low[k], rays[k], numbers[k], place[k], bends, cores, along[k], rest[k])
+        _free(fill, near[k], far[k], rays[k], numbers[k], place[k], bends, cores, along[k], rest[k])

@@ -240,7 +240,7 @@ class _Search:
             ) from failed
         except Stopped:
             return spare, self._proof(aim.first), True
-        matrix = self._kept(self._matrix(found.columns), spare)
+        matrix = self._kept(aim.matrix(found.columns), spare)
         return matrix, self._proof(found.multipliers, found.prices), found.stopped
 
     def _without_level(self, spare: Floats) -> tuple[Floats, LimitCertificate, bool]:
@@ -254,8 +254,8 @@ class _Search:
             )
         self.watch.say(f"solving the program under the limit with {entries} entries")
         found = solve_whole(aim, self.watch)
-        matrix = self._kept(self._matrix(found.columns), spare)
-        return matrix, self._proof(found.multipliers), False
+        columns = private_columns(aim.problem, found.columns)
+        return self._kept(aim.matrix(columns), spare), self._proof(found.multipliers), False
 
     def _proof(self, multipliers: Floats, prices: Floats | None = None) -> LimitCertificate:
         """Return the certificate of an engine's multipliers and prices; else of the least costs."""
@@ -292,14 +292,7 @@ class _Search:
             found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
         except Stopped:
             return None, self.aim.flat
-        return found.faces, self._matrix(found.columns)
-
-    def _matrix(self, columns: dict[int, Floats]) -> Floats:
-        """Return private columns for all guesses, from numerical ones."""
-        matrix = np.zeros(self.aim.problem.costs.shape)
-        for k, column in private_columns(self.aim.problem, columns).items():
-            matrix[:, k] = column
-        return matrix
+        return found.faces, self.aim.matrix(found.columns)
 
     def _kept(
         self, matrix: Floats, spare: Floats, *, spared: float = 1e-12, most: float = 1e-6
@@ -408,6 +401,17 @@ class LimitedLoss:
         own = self.problem.costs if self.minimised == "loss" else weight * self.problem.costs
         constant = weight * self.limit * self.prior
         return self.problem.weighed(own + taken.T - constant[:, None])
+
+    def worth(self, columns: dict[int, Floats]) -> float:
+        """Return what is minimised, whether the limit is kept or not."""
+        return self.value(self.matrix(columns))
+
+    def matrix(self, columns: dict[int, Floats]) -> Floats:
+        """Return the channel with these columns, one for each guess."""
+        matrix = np.zeros(self.problem.costs.shape)
+        for k, column in columns.items():
+            matrix[:, k] = column
+        return matrix
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the row of the limit, then the rows of the attacker at each guess."""

@@ -52,17 +52,14 @@ def solve_master(
     objective: Objective | None = None,
     watch: Watch | None = None,
     *,
-    refine: bool = False,
     presolve: bool = False,
     seconds: float = np.inf,
 ) -> MasterSolution:
     """Solve the program over the faces, starting from the basis of an earlier one.
 
     The objective is the expected loss with the costs of the problem, unless another is given.
-    A watch ends it when time is up. To ``refine`` the solution gives the columns the digits that a
-    mechanism needs; the prices keep those they had. Without a good basis the solver may
-    ``presolve`` the program. One that would take more than the ``seconds`` raises
-    :class:`OutOfSteps`.
+    A watch ends it when time is up. Without a good basis the solver may ``presolve`` the program.
+    One that would take more than the ``seconds`` raises :class:`OutOfSteps`.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
@@ -74,7 +71,7 @@ def solve_master(
     label_all(faces.values())
     start, row_start = _starts(faces)
     side = (objective or ExpectedLoss(problem)).side(faces, start)
-    matrix, cost = _assemble(problem, faces, start, row_start, side, refine)
+    matrix, cost = _assemble(problem, faces, start, row_start, side)
     classes, rows = len(problem.class_sizes), int(row_start[-1])
     sums = np.full(classes, side.total)
     solved = minimise(
@@ -83,14 +80,12 @@ def solve_master(
         np.concatenate([sums, np.zeros(rows), side.lower * side.total]),
         np.concatenate([sums, np.full(rows + len(side.lower), np.inf)]),
         free=len(side.extra),
-        refine=refine,
-        sharpen=False,
         presolve=presolve,
         basis=None if before is None else _carried(problem, faces, before, side),
         watch=watch,
         seconds=seconds,
     )
-    multipliers, constant = side.read(solved.duals[classes + rows :].astype(np.float64))
+    multipliers, constant = side.read(solved.duals[classes + rows :])
     prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
     parts = np.split(solved.values / side.total, start[1:])
     return MasterSolution(
@@ -130,7 +125,7 @@ def _starts(faces: dict[int, Face]) -> tuple[Ints, Ints]:
 
 
 def _assemble(
-    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side, refine: bool
+    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side
 ) -> tuple[Any, Floats]:
     """Return the matrix (sums, then privacy rows, then side rows) and the costs."""
     from scipy.sparse import coo_array, vstack
@@ -139,7 +134,7 @@ def _assemble(
     entry_rows, entry_cols, entries, costs = [], [], [], []
     for q, (k, face) in enumerate(faces.items()):
         shape = face.shape
-        big = np.arange(len(shape)) if refine else np.flatnonzero(shape >= SMALLEST_ENTRY)
+        big = np.flatnonzero(shape >= SMALLEST_ENTRY)
         a, b, less, more, _ = face.rows
         number = classes + np.arange(row_start[q], row_start[q + 1])
         entry_rows += [problem.classes[big], number, number]
@@ -147,7 +142,7 @@ def _assemble(
         size = problem.class_sizes[problem.classes[big]]
         entries += [shape[big] * problem.copies[k] / size, -less, more]
         full = problem.copies[k] * shape * side.costs[:, k]
-        costs.append(np.bincount(face.component, full.astype(float), face.dimension))
+        costs.append(np.bincount(face.component, full, face.dimension))
     whole = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
     place = (np.concatenate(entry_rows), np.concatenate(entry_cols))
     matrix = coo_array((np.concatenate(entries), place), whole).tocsc()

@@ -95,6 +95,10 @@ class Objective(Protocol):
         """Return the problem with the costs that multipliers amount to."""
         ...
 
+    def worth(self, columns: dict[int, Floats]) -> float:
+        """Return what is minimised, of columns for some of the problem's guesses."""
+        ...
+
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the side rows over the variables of the faces, which begin at ``start``."""
         ...
@@ -131,6 +135,11 @@ class ExpectedLoss:
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem."""
         return self.problem
+
+    def worth(self, columns: dict[int, Floats]) -> float:
+        """Return the expected loss."""
+        costs, copies = self.problem.costs, self.problem.copies
+        return float(sum(copies[k] * (costs[:, k] @ x) for k, x in columns.items()))
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the costs and no side rows."""
@@ -187,6 +196,12 @@ class MinimaxLoss:
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem of the Bayesian consumer with this prior."""
         return self.problem.weighed(multipliers[:, None] * self.losses)
+
+    def worth(self, columns: dict[int, Floats]) -> float:
+        """Return the worst loss."""
+        copies = self.problem.copies
+        lost = sum((copies[k] * self.losses[:, k] * x for k, x in columns.items()), np.zeros(1))
+        return float(self.problem.class_means(lost)[self.support].max())
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return one row for each class, the mean loss in it, against the worst loss t."""

@@ -159,15 +159,15 @@ class Problem:
         return np.asarray(self.alpha ** self.distances.astype(float))
 
     def power(self, heights: Heights) -> Floats:
-        r"""Return :math:`\alpha^h` with the digits of a long double, where it can from a table."""
+        r"""Return :math:`\alpha^h`, where it can from a table."""
         if self.graph.has_lengths:
-            return np.asarray(np.longdouble(self.alpha) ** heights)
+            return np.asarray(self.alpha**heights)
         return np.asarray(self._table[heights])
 
     @functools.cached_property
     def _table(self) -> Floats:
         # A ray falls by no more than the diameter; a row may ask for one step more.
-        return np.asarray(np.longdouble(self.alpha) ** np.arange(self.distances.max() + 2))
+        return np.asarray(self.alpha ** np.arange(self.distances.max() + 2.0))
 
     @functools.cached_property
     def _steepest(self) -> tuple[Floats, Ints]:

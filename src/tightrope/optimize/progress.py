@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Progress:
     step: str = "searching"
 
 
-class OutOfSteps(Exception):
-    """A search would take more steps than it may."""
+class OutOfSteps(CheckFailed):
+    """A linear program, or a pricing, would take more steps than it may, or lost its digits."""
 
 
 class Stopped(KeyboardInterrupt):

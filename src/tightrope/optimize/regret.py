@@ -241,7 +241,8 @@ def _first_rays(problem: Problem, own: Sequence[Design], *, smallest: float = 1e
 def _mixed(problem: Problem, found: RegretSearch) -> Channel:
     """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
     rays = (problem.alpha ** found.heights.astype(float)) * found.weights[:, None]
-    columns = private_columns(problem, dict(enumerate(rays)))
+    own = Problem(problem.graph, problem.epsilon, np.zeros((problem.size, len(rays))))
+    columns = private_columns(own, dict(enumerate(rays)))
     return Channel(np.array(list(columns.values())).T, inputs=problem.graph.labels)
 
 
@@ -360,7 +361,7 @@ class RegretSearch:
         """
         from scipy.sparse import csc_array
 
-        rays = np.longdouble(self.problem.alpha) ** self.heights
+        rays = self.problem.alpha ** self.heights.astype(float)
         worth = self.consumers.worth(self.heights).T / self.scale
         answers, consumers = self.problem.size, len(worth)
         sums = np.hstack([rays.T, np.zeros((answers, 1))])
@@ -372,7 +373,6 @@ class RegretSearch:
             np.append(np.ones(answers), np.full(consumers, np.inf)),
             free=1,
             basis=self.basis,
-            refine=True,
             watch=self.watch,
         )
         self.basis = solved.basic_columns, solved.basic_rows

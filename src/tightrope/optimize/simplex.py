@@ -1,20 +1,12 @@
-r"""One linear program for HiGHS, with the options that these problems ask for.
-
-A solver in doubles keeps rows and signs to an absolute tolerance only. *Iterative refinement*
-[Gleixner, Steffy and Wolter, "Iterative refinement for linear programming", 2016] takes that away:
-the residuals of rows, signs and reduced costs are computed with more digits, scaled up, and the
-program for them is solved from the same basis; its solution corrects the first one.
-"""
+"""One linear program for HiGHS, with the options that these problems ask for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tightrope.errors import CheckFailed
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
@@ -28,12 +20,6 @@ STEP_SECONDS = 2.3e-9, 2.6e-8
 LOOSE_TOLERANCE = 1e-7
 #: Relative gap of an interior-point solution.
 INTERIOR_TOLERANCE = 1e-12
-#: Most corrections of a solution; each gains about eight digits.
-CORRECTIONS = 4
-#: Errors of a refined solution that are below what doubles can show.
-ENOUGH = 1e-17
-#: Factor on the costs of a refined program.
-COST_BOOST = 2.0**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +48,6 @@ def minimise(
     watch: Watch | None = None,
     presolve: bool = False,
     watched_from: int = 10_000,
-    refine: bool = False,
-    sharpen: bool = True,
     seconds: float = np.inf,
     interior: bool = False,
 ) -> Solved:
@@ -84,11 +68,6 @@ def minimise(
         Programs with fewer entries are not watched: a thread of their own costs them 3 ms.
     presolve
         Whether the solver simplifies the program first: worth it without a good basis.
-    refine
-        Whether the solution is refined; it then has the precision of ``long double``, and the
-        entries of the matrix should have it too.
-    sharpen
-        Whether refining makes the tolerance of reduced costs smaller as well.
     seconds
         About how many seconds of a processor it may take before :class:`OutOfSteps` is raised;
         counted in steps, so that the outcome does not depend on the machine.
@@ -136,10 +115,10 @@ def minimise(
         np.zeros(total, np.int32),
     )
     step = STEP_SECONDS[0] * matrix.nnz + STEP_SECONDS[1] * len(lower)
-    most = int(min(seconds / step, highspy.kHighsIInf))
-    solver.setOptionValue("simplex_iteration_limit", most)
+    most = min(seconds / step, highspy.kHighsIInf)
+    solver.setOptionValue("simplex_iteration_limit", int(min(most, MOST_STEPS * size)))
     if basis is not None:
-        _start_from(solver, basis, min(most, MOST_STEPS * size))
+        _start_from(solver, basis)
 
     def solve() -> bool:
         if watch is not None and matrix.nnz >= watched_from:
@@ -147,7 +126,7 @@ def minimise(
         else:
             solver.run()
         if solver.getInfo().simplex_iteration_count >= most:
-            raise OutOfSteps
+            raise OutOfSteps("the linear program takes more steps than it may")
         return bool(solver.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
     if interior:
@@ -164,14 +143,13 @@ def minimise(
         # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
         solver.clearSolver()
         solver.setOptionValue("simplex_strategy", 1)
-        solver.setOptionValue("simplex_iteration_limit", most)
         solver.setOptionValue("presolve", "off" if presolve else "on")
         solver.setOptionValue("primal_feasibility_tolerance", LOOSE_TOLERANCE)
         solver.setOptionValue("dual_feasibility_tolerance", LOOSE_TOLERANCE)
         optimal = solve()
     if not optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
-        raise CheckFailed(f"the linear program was not solved ({status}): try the plain route")
+        raise OutOfSteps(f"the linear program was not solved ({status}): try the plain route")
     info = solver.getInfo()
     value, taken = info.objective_function_value / scale, max(info.simplex_iteration_count, 0)
     is_basic = np.zeros(size, np.int64)
@@ -180,12 +158,6 @@ def minimise(
         basic = solver.getBasicVariables()[1]
         is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
     values, duals = _solution(solver)
-    if refine:
-        solver.setOptionValue("simplex_iteration_limit", most)
-        boost = COST_BOOST if sharpen else 1.0
-        program = cost * scale, matrix, lower, upper
-        values, duals = _refined(solver, solve, program, total - free, boost)
-        value = float(cost @ values)
     return Solved(
         value=value,
         values=values,
@@ -202,52 +174,6 @@ def _solution(solver: Any) -> tuple[Floats, Floats]:
     return np.array(found.col_value), np.array(found.row_dual)
 
 
-def _refined(
-    solver: Any, solve: Callable[[], bool], program: tuple[Any, ...], signed: int, boost: float
-) -> tuple[Any, Floats]:
-    """Solve for what rows, and the first variables that are ``signed``, lack, magnified.
-
-    The costs stay, so the basis stays nearly optimal and few steps are needed; the duals of the
-    last program are those of the first.
-    """
-    cost, matrix, lower, upper = program
-    x, y = _solution(solver)
-    columns, rows = (np.arange(len(part), dtype=np.int32) for part in (x, y))
-    # The primal simplex method: the dual one would first weigh all rows of the basis.
-    solver.setOptionValue("simplex_strategy", 4)
-    if boost > 1:
-        # Larger costs make the tolerance of reduced costs smaller.
-        solver.changeColsCost(len(x), columns, cost * boost)
-        if solve():
-            x, y = _solution(solver)
-            y /= boost
-    x, matrix = x.astype(np.longdouble), matrix.astype(np.longdouble)
-    for _ in range(CORRECTIONS):
-        done = matrix @ x
-        below, above = lower - done, upper - done
-        least = np.where(columns < signed, -x, -np.inf)
-        error = float(max(below.max(initial=0), -above.min(initial=0), least.max(initial=0)))
-        if error <= ENOUGH:
-            break
-        up = _magnified(error)
-        ends = [(side * up).astype(np.float64) for side in (below, above, least)]
-        solver.changeColsBounds(len(x), columns, ends[2], np.full(len(x), np.inf))
-        solver.changeRowsBounds(len(y), rows, ends[0], ends[1])
-        if not solve():
-            # The basis is too far off for magnified bounds: without it all goes well.
-            solver.clearSolver()
-            if not solve():
-                break
-        change, y = _solution(solver)
-        x, y = x + change / np.longdouble(up), y / boost
-    return x, y
-
-
-def _magnified(error: float, most: float = 2.0**26) -> float:
-    """Return the power of 2 that brings an error to about 1."""
-    return float(min(most, 2.0 ** -np.floor(np.log2(max(error, 1e-30)))))
-
-
 def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
     """Run a solver in a thread of its own, which an interruption or the end of time ends."""
     solver.HandleUserInterrupt = True
@@ -262,7 +188,7 @@ def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
         raise
 
 
-def _start_from(solver: Any, basis: tuple[Ints, Ints], most: int) -> None:
+def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     import highspy
 
     status = highspy.HighsBasisStatus
@@ -274,4 +200,3 @@ def _start_from(solver: Any, basis: tuple[Ints, Ints], most: int) -> None:
     solver.setOptionValue("simplex_strategy", 4)
     # Perturbed bounds have to be put back at the end, which took as long as all the rest.
     solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)
-    solver.setOptionValue("simplex_iteration_limit", most)

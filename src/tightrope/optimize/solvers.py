@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import Channel
-from tightrope.errors import CheckFailed, TooLarge
+from tightrope.errors import TooLarge
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.dual import dual_variables, solve_dual_program
@@ -22,7 +22,7 @@ from tightrope.optimize.master import solve_whole
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded
 from tightrope.optimize.pricing import Pricer, price
-from tightrope.optimize.problem import Floats, Ints, Problem
+from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Plan, Task
 
@@ -53,9 +53,10 @@ def dual_route(task: Task) -> Plan | str:
     def solve() -> Design:
         task.watch.say(f"solving the dual program with {count} multipliers")
         columns, prices = solve_dual_program(problem, task.watch)
+        made = private_columns(problem, columns)
         if task.symmetries is not None:
-            columns = expanded(columns, task.symmetries)
-        return finished(task, columns, task.objective.first, prices)
+            made = expanded(made, task.symmetries)
+        return finished(task, made, task.objective.first, prices)
 
     return Plan(reason, solve)
 
@@ -116,7 +117,8 @@ def plain_route(task: Task) -> Plan | str:
     def solve() -> Design:
         task.watch.say(f"solving the plain program with {entries} entries")
         found = solve_whole(task.objective, task.watch)
-        return finished(task, found.columns, found.multipliers, found.prices)
+        made = private_columns(problem, found.columns)
+        return finished(task, made, found.multipliers, found.prices)
 
     return Plan(reason, solve)
 
@@ -133,20 +135,19 @@ def _searched(
     expand: Callable[[dict[int, Floats]], dict[int, Floats]] = lambda columns: columns,
 ) -> Design:
     """Make a design of what the engine finds, and keep how it came to it."""
-    options: Any = {"gap": task.gap, "progress": task.watch, "settings": task.settings}
-    start = _started(task, objective.problem)
-    try:
-        found = run_engine(objective, start=start, **options)
-    except CheckFailed:
-        if start is None:
-            raise
-        # Programs over faces that were given may be too ill-conditioned for the solver.
-        found = run_engine(objective, **options)
+    found = run_engine(
+        objective,
+        gap=task.gap,
+        progress=task.watch,
+        start=_started(task, objective.problem),
+        settings=task.settings,
+    )
     return finished(
         task,
         expand(found.columns),
         found.multipliers,
         found.prices,
+        proved=True,
         stopped=found.stopped,
         rounds=found.rounds,
         faces=found.faces,
@@ -170,24 +171,21 @@ def finished(
     rounding: float = 1e-9,
     **search: Any,
 ) -> Design:
-    """Make a mechanism of numerical columns, price the prices, and put the design together.
+    """Put the design of private columns together; price the prices unless they are ``proved``.
 
     The bound is that of a Bayesian consumer, for the risk-averse one with the worst prior
     (``multipliers``). It may lie above the loss by no more than ``rounding``; else one of them is
-    wrong. Rays with prices that are ``proved`` are taken as they are. ``search`` says how an engine
-    came to it.
+    wrong. ``search`` says how an engine came to it.
     """
-    task.watch.say("making the columns private")
-    made = private_columns(task.problem, columns, raised=proved)
-    guesses = np.array(sorted(made))
-    matrix = np.array([made[k] for k in guesses.tolist()]).T
+    guesses = np.array(sorted(columns))
+    matrix = np.array([columns[k] for k in guesses.tolist()]).T
     averse = task.consumer.risk_averse
     consumer = task.with_prior(multipliers) if averse else task.consumer
     if not proved:
         # One guess for each orbit: prices that are equal on orbits treat the others alike.
         problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
         prices = price(problem, Pricer(problem), prices, problem.guesses).prices
-    loss, bound = _loss(task, matrix, guesses), float(prices.sum())
+    loss, bound = task.objective.worth(columns), float(prices.sum())
     if bound > loss + rounding * abs(loss):
         raise ArithmeticError(f"a search found a bound {bound!r} above the loss {loss!r}")
     channel = Channel(matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses))
@@ -198,11 +196,3 @@ def finished(
         certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         **search,
     )
-
-
-def _loss(task: Task, matrix: Floats, guesses: Ints) -> float:
-    """Return the expected loss of columns, or the worst one for a risk-averse consumer."""
-    if not task.consumer.risk_averse:
-        return float((matrix * task.problem.costs[:, guesses]).sum())
-    lost = (matrix * task.consumer.loss.matrix()[:, guesses]).sum(axis=1)
-    return float(lost[task.consumer.support].max())

@@ -149,7 +149,6 @@ class _Program:
         self.cores = np.zeros((0, 3), np.int64)
         self.cost = np.zeros(0)
         self.parts: list[tuple[Ints, Ints, Floats]] = []
-        self.matrix: Any = None
         self.basis: tuple[Ints, Ints] | None = None
 
     def first_cores(self) -> Ints:
@@ -259,12 +258,10 @@ class _Program:
         many, rows = len(self.cost), self.scale
         unit = 1 / rows[self.cores[:, :2].sum(axis=1) // 2]
         place, column, entry = (np.concatenate(part) for part in zip(*self.parts, strict=True))
-        self.matrix = csc_array((entry, (place, column)), shape=(self.n, many))
         scaled = csc_array((entry * rows[place] * unit[column], (place, column)), (self.n, many))
         right = self.outward(self.taken(np.ones(self.n)))
         big = magnified / np.abs(right * rows).max()
         program = self.cost * unit, scaled, right * rows * big, right * rows * big
-        weights = None
         if rows.max() <= even * rows.min():
             found = minimise(*program, watch=watch, interior=True)
         else:
@@ -272,53 +269,9 @@ class _Program:
             if basis is not None:
                 basis = np.append(basis[0], np.zeros(many - len(basis[0]), np.int64)), basis[1]
             found = minimise(*program, basis=basis, watch=watch)
-            weights = self._basic(found.basic_columns, right)
-            if weights is None:
-                last = found.basic_columns, found.basic_rows
-                found = minimise(*program, basis=last, watch=watch, refine=True)
-                weights = self._basic(found.basic_columns, right)
             self.basis = found.basic_columns, found.basic_rows
-        if weights is None:
-            weights = np.maximum(found.values, 0.0) * unit / big
+        weights = np.maximum(found.values, 0.0) * unit / big
         return float(found.value / big), self._prices(found.duals * rows), weights
-
-    def _basic(self, chosen: Ints, right: Floats, negative: float = 1e-9) -> Floats | None:
-        """Return the weights that a basis has; nothing where one is negative or it is singular.
-
-        The solver keeps rows to an absolute tolerance and answers at the ends count little, so the
-        rows are solved again as they are.
-        """
-        from scipy.sparse.linalg import splu
-
-        basic = np.flatnonzero(chosen)
-        if len(basic) != self.n:
-            return None
-        found = np.zeros(len(chosen))
-        try:
-            found[basic] = splu(self.matrix[:, basic].tocsc()).solve(right)
-        except RuntimeError:  # in unscaled rows a basis of the solver may be singular
-            return None
-        return np.maximum(found, 0.0) if found.min() > -negative * found.max() else None
-
-    def _balanced(self, weights: Floats, times: int = 3) -> Floats:
-        """Return weights changed a little, each in proportion, until all rows are exact.
-
-        Where few staircases have weight the system is singular but for its round-off, which is
-        added to its diagonal.
-        """
-        from scipy.sparse import eye_array
-        from scipy.sparse.linalg import splu
-
-        right, matrix = self.outward(self.taken(np.ones(self.n))), self.matrix[:, : len(weights)]
-        for _ in range(times):
-            whole = matrix.multiply(weights) @ matrix.T
-            rounding = self.n * 2.0**-52 * whole.diagonal().max()
-            whole = (whole + rounding * eye_array(self.n)).tocsc()
-            change = matrix.T @ splu(whole).solve(right - matrix @ weights)
-            if not (np.abs(change) < 0.5).all():
-                break
-            weights = weights * (1 + change)
-        return weights
 
     def _prices(self, duals: Floats) -> Floats:
         """Return the prices of answers from the duals of the program's rows."""
@@ -345,8 +298,6 @@ class _Program:
 
     def mixed(self, weights: Floats) -> tuple[dict[int, Floats], Ints]:
         """Return the columns that the weights make, by guess, and the cores with weight."""
-        if self.basis is None:
-            weights = self._balanced(weights)
         used = np.flatnonzero(weights > 0)
         found: dict[int, Floats] = {}
         for core, weight in zip(self.cores[used], weights[used], strict=True):

@@ -17,6 +17,7 @@ from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
+from tightrope.optimize.columns import private_columns
 from tightrope.optimize.interior import interior_effort
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Problem
@@ -78,7 +79,7 @@ def staircases_route(task: Task) -> Plan | str:
             prices = rough.prices
         design = finished(
             task,
-            found.columns,
+            private_columns(task.problem, found.columns),
             task.objective.first,
             prices,
             proved=quick,

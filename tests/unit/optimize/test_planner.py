@@ -9,10 +9,11 @@ import pytest
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.optimize import ROUTES, design, engine, explain_routes, solvers, task as task_module
+from tightrope.optimize import ROUTES, design, engine, explain_routes, task as task_module
 from tightrope.optimize.planner import _best_of, _without_search
+from tightrope.optimize.progress import OutOfSteps
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.task import Plan, Task
 from tightrope.phi import Phi
@@ -261,27 +262,29 @@ def test_a_closed_form_needs_no_time() -> None:
 def test_the_engine_starts_from_staircases_that_are_not_the_best(neighbours: str) -> None:
     graph = query("sum(12,5)", neighbours=neighbours).graph
     reader = consumer(graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute")
-    found, alone = design(graph, "0.5", reader), design(graph, "0.5", reader, "rays")
+    patient = SolverSettings(interior_wait=100)
+    found, alone = (design(graph, "0.5", reader, r, settings=patient) for r in (None, "rays"))
     assert not design(graph, "0.5", reader, "staircases").certified
     assert found.certified
     assert found.rounds < alone.rounds
     assert found.expected_loss == pytest.approx(alone.expected_loss, rel=1e-9)
 
 
-def test_a_start_that_the_solver_cannot_take_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_solver_gives_up_is_solved_for_all_columns_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     graph = query("sum(12,5)").graph
     reader = consumer(graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute")
-    starts = []
+    best, steps = design(graph, "0.5", reader), []
 
-    def searched(*given, start=None, **options):
-        starts.append(start)
-        if start is not None:
-            raise CheckFailed("the linear program was not solved")
-        return engine.run_engine(*given, **options)
+    def given_up(*_, **__):
+        raise OutOfSteps("the linear program was not solved")
 
-    monkeypatch.setattr(solvers, "run_engine", searched)
-    assert design(graph, "0.5", reader).certified
-    assert [start is None for start in starts] == [False, True]
+    monkeypatch.setattr(engine, "solve_master", given_up)
+    found = design(graph, "0.5", reader, progress=lambda now: steps.append(now.step))
+    assert found.certified
+    assert any("interior-point" in step for step in steps)
+    assert found.expected_loss == pytest.approx(best.expected_loss, rel=1e-9)
 
 
 def test_staircases_of_which_few_have_weight_are_balanced() -> None:
