@@ -195,9 +195,7 @@ def cells_of(graph: AnswerGraph) -> Cells:
         count = int(label.max()) + 1
         # Sums of random words tell different views apart; equal ones are checked below.
         words = random.integers(1, 2**63, size=(len(lengths), count), dtype=np.uint64)
-        view = np.zeros(graph.size, np.uint64)
-        for j in range(graph.size):
-            view += words[code[:, j], label[j]]
+        view = words[code, label].sum(axis=1)
         _, label = np.unique(np.stack([label.astype(np.uint64), view]), axis=1, return_inverse=True)
         label = np.asarray(label).reshape(-1).astype(np.int64)
     first = np.unique(label, return_index=True)[1]

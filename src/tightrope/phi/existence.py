@@ -179,15 +179,10 @@ def _largest_row_sum(
         # In the middle every ball is largest.
         sides = tuple(size for size, _ in graph.box)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
-        spheres = np.array(graph.ball_sizes(middle), np.float64)
-        # Powers below e^-745 are zero in double precision.
-        smallest = -745
-
-        def by_spheres(alpha: float) -> float:
-            powers = alpha ** np.arange(min(len(spheres), int(smallest / math.log(alpha)) + 2))
-            return float(spheres[: len(powers)] @ powers)
-
-        return by_spheres
+        # From ε = 1/2 on powers beyond these are zero in double precision; below it the sum of
+        # these alone is more than 2, and so is what matters known.
+        spheres = np.array(graph.ball_sizes(middle)[:1500], np.float64)
+        return lambda alpha: float(spheres @ alpha ** np.arange(len(spheres)))
     structure, weights = structure_of(graph), np.ones(graph.size) if prior is None else prior
     return lambda alpha: float((structure.apply(alpha, weights) / weights).max())
 
@@ -496,31 +491,23 @@ def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLe
             f"the eigenvalues of Φ are sampled up to {most_answers} answers, "
             f"{graph.name} has {graph.size}"
         )
-    if unit and graph.size <= Cells.most_cells:
-        single = single_cells(graph)
-        if single.fit_exactly:
-            roots = exact.unit_roots([single.cramer([1] * single.size)[0]])
-            levels = sorted(-math.log(root) for root in roots)
-            return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
+    if unit and (single := single_cells(graph)).fit_exactly:
+        roots = exact.unit_roots([single.cramer([1] * single.size)[0]])
+        levels = sorted(-math.log(root) for root in roots)
+        return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
     return _by_inertia(DenseStructure(graph))
 
 
-def _by_inertia(
-    dense: DenseStructure,
-    count: int = 200,
-    low: float = 0.02,
-    high: float = 8.0,
-    accuracy: float = 1e-10,
-) -> SingularLevels:
+def _by_inertia(dense: DenseStructure, count: int = 200) -> SingularLevels:
     """Find where eigenvalues change their sign between samples of ε, by bisection."""
 
     def negative(epsilon: float) -> int:
         return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
 
     def change(a: float, b: float, before: int) -> float:
-        return _border(lambda level: negative(level) != before, a, b, accuracy)
+        return _border(lambda level: negative(level) != before, a, b, accuracy=1e-10)
 
-    points = np.geomspace(low, high, count).tolist()
+    points = np.geomspace(0.02, 8.0, count).tolist()
     samples = itertools.pairwise((point, negative(point)) for point in points)
     found = [change(a, b, many) for (a, many), (b, others) in samples if many != others]
     words = f"changes of the number of negative eigenvalues over {count} samples of ε"

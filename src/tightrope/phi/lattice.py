@@ -151,12 +151,9 @@ class LatticeStructure(Structure):
 
     def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
-        apart = []
-        for axis, side in enumerate(box):
-            steps = np.arange(side)
-            steps = np.where(steps > side // 2, steps - side, steps)
-            apart.append(steps.reshape([-1 if a == axis else 1 for a in range(len(box))]))
-        distance = self._rule(apart)
+        # Differences along a side: first those ahead, then those behind.
+        steps = [np.r_[: side // 2 + 1, side // 2 + 1 - side : 0] for side in box]
+        distance = self._rule(np.ix_(*steps))
         powers = kind(alpha) ** np.arange(int(distance.max()) + 1)
         transform = fft.rfftn(powers[distance], workers=self.workers)
         return np.asarray(transform.real)
@@ -242,7 +239,7 @@ class LatticeStructure(Structure):
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1, on cells where they fit."""
-        folded = self._by_cells(alpha, np.ones(self.size))
+        folded = self._by_cells(alpha, np.ones(self.size)) if self.cells_are_quicker else None
         return super().least(alpha, enough) if folded is None else float(folded.min())
 
     def is_singular(self, alpha: float) -> bool:
@@ -309,6 +306,7 @@ class PlaneStructure(LatticeStructure):
     words = "rows made short along the diagonals"
     #: Largest residual, beside the right-hand side, of what elimination finds at a large α.
     residual = 1e-7
+    #: Short rows are quicker than sums over cells.
     cells_are_quicker = False
 
     @classmethod
@@ -365,10 +363,6 @@ class PlaneStructure(LatticeStructure):
     @functools.lru_cache(maxsize=2)  # noqa: B019 - the same at every α
     def _rows(self, alike: bool) -> ShortRows:
         return ShortRows(self.shape, self.cells if alike else None)
-
-    def least(self, alpha: float, enough: float = -math.inf) -> float:
-        """Return the smallest entry of z with Φz = 1: short rows are quicker than their sums."""
-        return Structure.least(self, alpha, enough)
 
 
 class ShortRows:
@@ -490,19 +484,15 @@ def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDA
 
 @functools.lru_cache(maxsize=256)
 def symbol_floor(
-    alpha: float,
-    widths: tuple[int, ...],
-    most: int = 1 << 22,
-    cut: float = 1e-13,
-    rounding: float = 1e-12,
+    alpha: float, widths: tuple[int, ...], most: int = 1 << 22, cut: float = 1e-13
 ) -> float | None:
     r"""Return a positive lower bound of the symbol of :math:`\max_k \lceil|\Delta_k|/w_k\rceil`.
 
     In the plane with widths 1 the distance is a sum of two along the diagonals, and
     :math:`f \ge ((1-\sqrt\alpha)/(1+\sqrt\alpha))^2`. Otherwise f is sampled on a grid and
     corrected for the gaps by its largest second derivative and for the part of the series cut
-    off, which is at most ``cut``, and for the rounding of the transform, relative to the sum of
-    the series. ``None`` when that is not positive, or would need more than ``most`` points.
+    off, which is at most ``cut``, and for the rounding of the transform, 1e-12 of the sum of the
+    series. ``None`` when that is not positive, or would need more than ``most`` points.
 
     Examples
     --------
@@ -532,7 +522,7 @@ def symbol_floor(
     np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
     least = float(np.fft.rfftn(wrapped).real.min())
     gap = bend * axes * (2 * math.pi / points) ** 2 / 8
-    floor = least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
+    floor = least - gap - _outside(alpha, widths, reach) - 1e-12 * float(values.sum())
     return floor if floor > 0 else None
 
 
@@ -599,7 +589,7 @@ class PathPowerStructure(LatticeStructure):
     def least(self, alpha: float, enough: float = -np.inf) -> float:
         """Return the smallest entry of z with Φz = 1, by its modes where they are apart."""
         modes = modes_of(self.size, self.width, alpha)
-        return Structure.least(self, alpha, enough) if modes is None else modes.least(enough)
+        return super().least(alpha, enough) if modes is None else modes.least(enough)
 
 
 def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
@@ -753,9 +743,7 @@ def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
     return np.where(column - row < width, weights, 0.0)
 
 
-def _fits(
-    made: Modes, rows: NDArray[np.float64], width: int, alpha: float, tolerance: float = 1e-9
-) -> bool:
+def _fits(made: Modes, rows: NDArray[np.float64], width: int, alpha: float) -> bool:
     """Whether the entries near an end solve the rows there and the rule beyond them."""
     near = made.entries(np.arange(3 * width))
     ends = rows @ near[: rows.shape[1]] - 1
@@ -763,4 +751,4 @@ def _fits(
     beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)
     scale = max(1.0, float(np.abs(near).max()))
     worst = max(float(np.abs(ends).max()), float(np.abs(beyond).max()))
-    return bool(np.isfinite(near).all() and worst <= tolerance * scale)
+    return bool(np.isfinite(near).all() and worst <= 1e-9 * scale)

@@ -59,6 +59,9 @@ class Structure(ABC):
     #: Whether the smallest entry of z costs the same however many answers there are.
     least_is_cheap = False
 
+    def __init__(self, size: int) -> None:
+        self.size = size
+
     @abstractmethod
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` for one vector, or for every column of an array."""
@@ -91,9 +94,6 @@ class CycleStructure(Structure):
     """
 
     words = "closed form (circulant)"
-
-    def __init__(self, size: int) -> None:
-        self.size = size
 
     def _eigenvalues(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
         gap = np.arange(self.size)
@@ -131,9 +131,6 @@ class CliqueStructure(Structure):
     """
 
     words = "closed form"
-
-    def __init__(self, size: int) -> None:
-        self.size = size
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`(1-\alpha)x + \alpha\sum x`."""
