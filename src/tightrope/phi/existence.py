@@ -340,7 +340,6 @@ def _by_samples(
     tolerance: float = 0.0,
     step: float | None = None,
     progress: Callable[[float], None] | None = None,
-    likely_refinements: int = 30,
 ) -> Existence:
     """Sample the smallest entry of y = z/n; a change of sign takes some more samples."""
     from threadpoolctl import threadpool_limits
@@ -350,7 +349,8 @@ def _by_samples(
 
     def told(epsilon: float) -> float:
         if progress is not None:
-            progress(min(1.0, next(taken) / (count + likely_refinements)))
+            # About 30 more samples narrow a change of sign down.
+            progress(min(1.0, next(taken) / (count + 30)))
         return least(epsilon) / graph.size
 
     # Many small systems: on a busy machine threads cost them more than they save.

@@ -81,7 +81,7 @@ class LatticeStructure(Structure):
     rule
         Distance from the differences along each axis.
     points
-        Flat positions of the nodes in the box, in node order; all of them when ``None``.
+        Flat positions of the nodes in the box, in node order; by default all of them.
     widths
         How far a step reaches along each axis, for a box that is symmetric in each.
 
@@ -112,13 +112,11 @@ class LatticeStructure(Structure):
         graph: AnswerGraph,
         shape: Sequence[int],
         rule: Rule,
-        *,
-        points: NDArray[np.int64] | None = None,
+        points: NDArray[np.int64] | slice = slice(None),
         widths: Sequence[int] = (),
     ) -> None:
-        self.shape = tuple(shape)
-        self.points = points
-        self.size = math.prod(shape) if points is None else len(points)
+        super().__init__(graph.size)
+        self.shape, self.points = tuple(shape), points
         self._rule, self._graph, self._widths = rule, graph, tuple(widths)
         self._box = tuple(fft.next_fast_len(2 * side - 1, real=True) for side in shape)
 
@@ -132,10 +130,7 @@ class LatticeStructure(Structure):
         """
         if not graph.box:
             lattice = graph.lattice()
-            if lattice is None:
-                return None
-            shape, rule, points = lattice
-            return cls(graph, shape, rule, points=points)
+            return None if lattice is None else cls(graph, *lattice)
         sizes, widths = zip(*graph.box, strict=True)
         return cls(graph, sizes, functools.partial(_chebyshev, widths), widths=widths)
 
@@ -149,39 +144,32 @@ class LatticeStructure(Structure):
         few = self.size <= DenseStructure.verified_limit
         return DenseStructure(self._graph) if few else None
 
-    def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    @functools.lru_cache(maxsize=3)  # noqa: B019 - a few large arrays, kept while α is the same
+    def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
         """Return the Fourier transform of the powers of α wrapped into a box."""
         # Differences along a side: first those ahead, then those behind.
         steps = [np.r_[: side // 2 + 1, side // 2 + 1 - side : 0] for side in box]
         distance = self._rule(np.ix_(*steps))
-        powers = kind(alpha) ** np.arange(int(distance.max()) + 1)
+        powers = kind.type(alpha) ** np.arange(int(distance.max()) + 1)
         transform = fft.rfftn(powers[distance], workers=self.workers)
         return np.asarray(transform.real)
-
-    @functools.lru_cache(maxsize=2)  # noqa: B019 - a few large arrays, kept while α is the same
-    def _spectrum(self, alpha: Alpha, extended: bool) -> NDArray[Any]:
-        return self._kernel(alpha, self._box, np.longdouble if extended else np.float64)
 
     def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
         r"""Return :math:`\Phi x` by Fourier transforms."""
         if x.ndim > 1:
             return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
-        extended = x.dtype == np.longdouble
-        return self._filter(x, self._spectrum(alpha, extended), self._box)
+        return self._filter(x, self._kernel(alpha, self._box, x.dtype), self._box)
 
     def _filter(
         self, x: NDArray[Any], spectrum: NDArray[Any], box: tuple[int, ...]
     ) -> NDArray[Any]:
-        if self.points is None:
-            grid = x.reshape(self.shape)
-        else:
-            grid = np.zeros(self.shape, x.dtype)
-            grid.ravel()[self.points] = x
+        grid = np.zeros(self.shape, x.dtype)
+        grid.ravel()[self.points] = x
         wave = fft.rfftn(grid, box, workers=self.workers)
         wave *= spectrum
         full = fft.irfftn(wave, box, workers=self.workers, overwrite_x=True)
         part = full[tuple(slice(side) for side in self.shape)].ravel()
-        return np.ascontiguousarray(part if self.points is None else part[self.points])
+        return np.ascontiguousarray(part[self.points])
 
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Solve iteratively to a relative residual of ``tolerance``."""
@@ -200,7 +188,7 @@ class LatticeStructure(Structure):
         square = (self.size, self.size)
         phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
         if floor is not None:
-            rough = self._kernel(alpha, self.shape, np.float64)
+            rough = self._kernel(alpha, self.shape, b.dtype)
             inverse = 1 / np.maximum(rough, rough.max() * self.least_share)
             near = LinearOperator(
                 square, matvec=lambda x: self._filter(x, inverse, self.shape), dtype=np.float64

@@ -174,8 +174,7 @@ class Phi:
         beside = float(self.row_sums.max()) * (1 + rounding) - 1
         dominant = 1 / (1 - beside) if beside < 1 else None
         known = self.structure.inverse_norm(self.alpha)
-        found = [norm for norm in (dominant, known) if norm is not None]
-        return min(found) if found else None
+        return min((norm for norm in (dominant, known) if norm is not None), default=None)
 
     def matvec(self, x: ArrayLike) -> NDArray[Any]:
         r"""Return :math:`\Phi x`, which is also :math:`x\Phi`: Φ is symmetric."""
