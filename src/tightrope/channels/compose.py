@@ -56,13 +56,20 @@ def cascade(first: Channel, second: Channel) -> Channel:
             f"the second channel must have one row for each output of the first, "
             f"{first.shape[1]}, got {second.shape[0]}"
         )
-    if isinstance(first, DeterministicChannel) and isinstance(second, DeterministicChannel):
-        targets = second.targets[first.targets]
-        return DeterministicChannel(targets, second.outputs, inputs=first.inputs)
     if isinstance(first, DeterministicChannel):
         return _select(second, first.targets, first.inputs)
-    exact = _exact_cascade(first, second) if isinstance(first, IntegerChannel) else None
-    return exact or _held(CascadeChannel(first, second))
+    if isinstance(first, IntegerChannel) and isinstance(
+        second, DeterministicChannel | IntegerChannel
+    ):
+        labels = {"inputs": first.inputs, "outputs": second.outputs}
+        if isinstance(second, DeterministicChannel):
+            return IntegerChannel(_merged(first.weights, second), first.total, **labels)
+        left, right = _safe(first.weights, second.weights, first.shape[1])
+        return IntegerChannel(left @ right, first.total * second.total, **labels)
+    made = CascadeChannel(first, second)
+    if math.prod(made.shape) > LIMITS.block:
+        return made
+    return Channel(made.matrix(), inputs=made.inputs, outputs=made.outputs)
 
 
 def remap(channel: Channel, guesses: Channel | ArrayLike) -> Channel:
@@ -127,7 +134,7 @@ def hidden_choice(
     >>> hidden_choice([truth, coin], ["1/3", "2/3"]).weights.tolist()
     [[2, 1], [1, 2]]
     """
-    chances = _check_weights(channels, weights)
+    chances, exact = _check_weights(channels, weights)
     for k, channel in enumerate(channels):
         if channel.shape != channels[0].shape:
             raise InputError(
@@ -136,10 +143,10 @@ def hidden_choice(
             )
     labels = {"inputs": channels[0].inputs, "outputs": channels[0].outputs}
     known = [c for c in map(as_integers, channels) if c is not None]
-    if len(known) < len(channels) or not all(isinstance(p, Fraction) for p in chances):
+    if len(known) < len(channels) or not exact:
         floats = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
         return Channel(np.sum(floats, axis=0), **labels)
-    shares = [Fraction(p) / c.total for p, c in zip(chances, known, strict=True)]
+    shares = [p / c.total for p, c in zip(chances, known, strict=True)]
     total = math.lcm(*(share.denominator for share in shares))
     parts = [c.weights.astype(object) * int(f * total) for c, f in zip(known, shares, strict=True)]
     return IntegerChannel(np.sum(parts, axis=0), total, **labels)
@@ -272,51 +279,36 @@ def _merged(rows: NDArray[Any], remap: DeterministicChannel) -> NDArray[Any]:
     return out.T
 
 
-def _exact_cascade(first: IntegerChannel, second: Channel) -> IntegerChannel | None:
-    labels = {"inputs": first.inputs, "outputs": second.outputs}
-    if isinstance(second, DeterministicChannel):
-        return IntegerChannel(_merged(first.weights, second), first.total, **labels)
-    if not isinstance(second, IntegerChannel):
-        return None
-    left, right = _safe(first.weights, second.weights, first.shape[1])
-    return IntegerChannel(left @ right, first.total * second.total, **labels)
-
-
 def _check_weights(
     channels: Sequence[Channel], weights: Sequence[float | Fraction | str]
-) -> list[Fraction | float]:
+) -> tuple[list[Fraction], bool]:
+    """Return the weights as fractions, and whether none of them was given as a float."""
     if not channels or len(channels) != len(weights):
         raise InputError(
             f"a random choice needs one weight for each channel, got {len(channels)} channels and "
             f"{len(weights)} weights"
         )
-    chances: list[Fraction | float] = []
+    chances: list[Fraction] = []
     for k, weight in enumerate(weights):
         with blamed(f"weight {k}"):
-            exact = to_exact(weight)
-        if exact < 0:
+            chances.append(to_exact(weight))
+        if chances[k] < 0:
             raise InputError(f"weights must be non-negative, got {weight} at {k}")
-        chances.append(exact if isinstance(weight, str | numbers.Rational) else float(exact))
-    slack = 0 if all(isinstance(p, Fraction) for p in chances) else ROW_SUM_TOLERANCE
-    total: Any = sum(chances)
-    if not abs(total - 1) <= slack:
+    exact = all(isinstance(weight, str | numbers.Rational) for weight in weights)
+    total = sum(chances, Fraction(0))
+    if abs(total - 1) > (0.0 if exact else ROW_SUM_TOLERANCE):
         raise InputError(f"weights must sum to 1, got {float(total):.12g}")
-    return chances
+    return chances, exact
 
 
 # -- what all of them share ---------------------------------------------------------------
 
 
-def _held(channel: Channel) -> Channel:
-    """Hold a channel as a matrix when it is small."""
-    if channel.shape[0] * channel.shape[1] > LIMITS.block:
-        return channel
-    return Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
-
-
 def _select(
     channel: Channel, rows: NDArray[np.int64], labels: Sequence[Hashable] | None
 ) -> Channel:
+    if isinstance(channel, DeterministicChannel):
+        return DeterministicChannel(channel.targets[rows], channel.outputs, inputs=labels)
     if isinstance(channel, IntegerChannel):
         return IntegerChannel(
             channel.weights[rows], channel.total, inputs=labels, outputs=channel.outputs

@@ -47,6 +47,7 @@ from tightrope.channels.privacy import (
     check_sizes,
     exp_or_inf,
     factors_match,
+    is_own,
     is_private,
 )
 from tightrope.channels.structured import GeometricChannel, ScaledPhi
@@ -266,7 +267,7 @@ def maximally_general(
 def _is_tight_by_rule(channel: Channel, graph: AnswerGraph, level: Epsilon) -> bool:
     """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
     if isinstance(channel, ScaledPhi):
-        return channel.graph is graph and channel.epsilon == level
+        return channel.epsilon == level and is_own(channel, graph)
     if isinstance(channel, GeometricChannel):
         return graph.power == 1 and channel.width == 1 and channel.epsilon == level
     return False

@@ -214,25 +214,19 @@ def _float_best(large: Values, small: Values, beat: Fraction | float) -> Found |
     return ((e, o), ratio) if ratio > beat else None
 
 
-def _exact_best(
-    large: Values,
-    small: Values,
-    beat: Fraction | float,
-    quotient_error: float = 1e-14,
-    log_error: float = 1e-11,
-) -> Found | None:
+def _exact_best(large: Values, small: Values, beat: Fraction | float) -> Found | None:
     """Return place and value of the largest exact quotient when it is above ``beat``.
 
-    Quotients and logarithms in floats, which are nearer to the exact ones than the errors, leave
-    few places to be compared in integers.
+    Quotients and logarithms in floats, which are nearer to the exact ones than 1e-14 and 1e-11,
+    leave few places to be compared in integers.
     """
     if beat == math.inf:
         return None
     quotients = _quotients(large, small)
     top = float(quotients.max())
-    if beat and log_ratio(beat) > math.log(top) + log_error:
+    if beat and log_ratio(beat) > math.log(top) + 1e-11:
         return None
-    close = np.nonzero(quotients >= top * (1 - quotient_error))
+    close = np.nonzero(quotients >= top * (1 - 1e-14))
     # Many places may share few fractions; the first place of each counts.
     first: dict[tuple[int, int], int] = {}
     for k, pair in enumerate(zip(large[close].tolist(), small[close].tolist(), strict=True)):
@@ -270,14 +264,14 @@ def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
         return [NOWHERE]
     if isinstance(channel, GeometricChannel):
         return [_geometric(channel, graph)]
-    if isinstance(channel, ScaledPhi) and _is_own(channel, graph):
+    if isinstance(channel, ScaledPhi) and is_own(channel, graph):
         return [_scaled_phi(channel)]
     if factors_match(channel, graph):
         return _in_products(channel, graph)
     return search(channel, graph)
 
 
-def _is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
+def is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
     """Whether a graph is the channel's own, as far as that is easily seen."""
     own = channel.graph
     return own.rule == graph.rule and own.same_as(graph)

@@ -122,6 +122,13 @@ def test_databases_answer_through_the_query(channel: Channel) -> None:
     check_views(of_databases(channel, [1, 1]), channel.matrix()[[1, 1]])
 
 
+def test_a_function_of_the_answer_is_one_of_the_database() -> None:
+    made = of_databases(F, [2, 0, 0, 1])
+    assert isinstance(made, DeterministicChannel)
+    assert made.targets.tolist() == F.targets[[2, 0, 0, 1]].tolist()
+    assert made.outputs == F.outputs
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

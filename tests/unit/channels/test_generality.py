@@ -11,6 +11,7 @@ from tightrope.channels import (
     GeometricChannel,
     IntegerChannel,
     KroneckerChannel,
+    ScaledPhi,
     cascade,
     column_graph,
     derivable,
@@ -22,6 +23,7 @@ from tightrope.channels import (
 )
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower
+from tightrope.phi import Phi
 
 
 def test_tight_edges_point_from_the_larger_to_the_smaller() -> None:
@@ -186,3 +188,9 @@ def test_noise_that_is_maximal_by_rule_is_returned_itself():
     made = make_maximally_general(noise, PathPower(4), 400)
     assert made.channel is noise
     assert made.remap.targets.tolist() == [0, 1, 2, 3]
+
+
+def test_a_rule_knows_an_equal_graph() -> None:
+    """The ends of the path differ by exp(899): no two floats do."""
+    z = Phi(PathPower(900), 1).solve_ones().values
+    assert maximally_general(ScaledPhi(PathPower(900), 1, z), PathPower(900), 1)
