@@ -29,7 +29,7 @@ from tightrope.graphs.base import frozen
 from tightrope.phi import Existence, Phi, Solution
 from tightrope.phi.cells import rational_solve, single_cells
 from tightrope.phi.existence import (
-    check_range,
+    Samples,
     dominance_level,
     exact_levels,
     on_every_factor,
@@ -454,15 +454,15 @@ def regular_levels(
     >>> regular_levels("product(.3,.27,.23,.2)", people, tolerance=1e-4, high=1).minimum
     0.48
     """
-    check_range(low, high, tolerance, step)
+    samples = Samples(low, high, tolerance, step)
     parts = _factorised(read_prior(prior, graph), graph)
     if tolerance or step:
-        return _sampled(parts, low, high, tolerance, step)
-    found = [_levels(p, g, low, high) for p, g in dict.fromkeys(parts)]
+        return _sampled(parts, samples)
+    found = [_levels(p, g, samples) for p, g in dict.fromkeys(parts)]
     return found[0] if len(found) == 1 else on_every_factor(found)
 
 
-def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | None) -> Existence:
+def _levels(prior: Prior, graph: AnswerGraph, samples: Samples) -> Existence:
     if prior.minimum <= 0:
         return Existence((), "a regular prior has no zero")
     # Exact polynomials of more answers take longer than sampling and refining.
@@ -472,16 +472,10 @@ def _levels(prior: Prior, graph: AnswerGraph, low: float | None, high: float | N
             below = math.lcm(*(p.denominator for p in prior.exact))
             numbers = [int(p * below) for p in prior.exact]
             return exact_levels(cells, f"on {graph.size} answers", numbers)
-    return _sampled([(prior, graph)], low, high)
+    return _sampled([(prior, graph)], samples)
 
 
-def _sampled(
-    parts: list[tuple[Prior, AnswerGraph]],
-    low: float | None,
-    high: float | None,
-    tolerance: float = 0.0,
-    step: float | None = None,
-) -> Existence:
+def _sampled(parts: list[tuple[Prior, AnswerGraph]], samples: Samples) -> Existence:
     """Sample the smallest entry of y over a product of factors."""
     known = [(structure_of(g), np.array(p.probabilities)) for p, g in parts]
     for _, pi in known:
@@ -496,7 +490,7 @@ def _sampled(
 
     sure = max(dominance_level(g, p.probabilities) for p, g in parts)
     count = sample_count(max(g.size for _, g in parts))
-    return sampled(least, sure, low, high, tolerance, step, count)
+    return sampled(least, sure, samples, count)
 
 
 def _smallest_product(factors: Sequence[NDArray[np.float64]]) -> float:

@@ -133,9 +133,9 @@ def exists(
     >>> exists(StrongProduct([PathPower(3), PathPower(3)])).exact       # α = √5 - 2
     True
     """
-    check_range(low, high, tolerance, step)
+    samples = Samples(low, high, tolerance, step)
     decided = None if tolerance or step else _by_rule(graph) or _by_polynomials(graph)
-    return decided or _by_samples(graph, low, high, tolerance, step, progress)
+    return decided or _by_samples(graph, samples, progress)
 
 
 def dominance_level(
@@ -304,23 +304,43 @@ def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
 # -- samples ------------------------------------------------------------------------------
 
 
-def check_range(
-    low: float | None, high: float | None, tolerance: float, step: float | None
-) -> None:
-    """Refuse a range, tolerance or step that makes no sense.
+@dataclass(frozen=True)
+class Samples:
+    """The ε at which a condition is tried, where nothing decides it exactly.
 
-    >>> check_range(2, 1, 0, None)
+    Parameters
+    ----------
+    low, high
+        The range; without ends it goes from 0.01, or the first step, to where the condition is
+        known to hold.
+    tolerance
+        How far below 0 the function may be.
+    step
+        With it, or with a tolerance, only multiples of this step are looked at, 0.01 by default
+        as in [A, §6], and nothing is bisected.
+
+    Examples
+    --------
+    >>> Samples(2, 1)
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: low must be below high, got 2 and 1
     """
-    if not (math.isfinite(tolerance) and tolerance >= 0):
-        raise InputError(f"the tolerance must be at least 0, got {tolerance}")
-    for name, bound in (("low", low), ("high", high), ("step", step)):
-        if bound is not None and not (math.isfinite(bound) and bound > 0):
-            raise InputError(f"{name} must be a positive number, got {bound}")
-    if low is not None and high is not None and low >= high:
-        raise InputError(f"low must be below high, got {low} and {high}")
+
+    low: float | None = None
+    high: float | None = None
+    tolerance: float = 0.0
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        low, high, tolerance, step = self.low, self.high, self.tolerance, self.step
+        if not (math.isfinite(tolerance) and tolerance >= 0):
+            raise InputError(f"the tolerance must be at least 0, got {tolerance}")
+        for name, bound in (("low", low), ("high", high), ("step", step)):
+            if bound is not None and not (math.isfinite(bound) and bound > 0):
+                raise InputError(f"{name} must be a positive number, got {bound}")
+        if low is not None and high is not None and low >= high:
+            raise InputError(f"low must be below high, got {low} and {high}")
 
 
 def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_000) -> int:
@@ -334,18 +354,14 @@ def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_0
 
 @functools.lru_cache(maxsize=32)
 def _by_samples(
-    graph: AnswerGraph,
-    low: float | None = None,
-    high: float | None = None,
-    tolerance: float = 0.0,
-    step: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    graph: AnswerGraph, samples: Samples, progress: Callable[[float], None] | None = None
 ) -> Existence:
     """Sample the smallest entry of y = z/n; a change of sign takes some more samples."""
     from threadpoolctl import threadpool_limits
 
     count = sample_count(1 if structure_of(graph).least_is_cheap else graph.size)
-    least, taken = smallest_entry(graph, enough=-tolerance * graph.size), itertools.count(1)
+    enough, taken = -samples.tolerance * graph.size, itertools.count(1)
+    least = smallest_entry(graph, enough)
 
     def told(epsilon: float) -> float:
         if progress is not None:
@@ -355,18 +371,11 @@ def _by_samples(
 
     # Many small systems: on a busy machine threads cost them more than they save.
     with threadpool_limits(1, "blas"):
-        return sampled(told, dominance_level(graph), low, high, tolerance, step, count)
+        return sampled(told, dominance_level(graph), samples, count)
 
 
 def sampled(
-    least: Callable[[float], float],
-    sure: float,
-    low: float | None = None,
-    high: float | None = None,
-    tolerance: float = 0.0,
-    step: float | None = None,
-    count: int = 200,
-    accuracy: float = 1e-10,
+    least: Callable[[float], float], sure: float, samples: Samples, count: int = 200
 ) -> Existence:
     """Return where a function of ε is at least 0, from samples and bisection.
 
@@ -376,39 +385,33 @@ def sampled(
         The function, known to be at least 0 from ``sure`` on.
     sure
         See above.
-    low, high
-        The range; without ends it goes from 0.01, or the first step, to ``sure``.
-    tolerance
-        How far below 0 the function may be.
-    step
-        With it, or with a tolerance, only multiples of this step are looked at, 0.01 by default
-        as in [A, §6], and nothing is bisected.
+    samples
+        Where to look, and how closely.
     count
         The number of samples where there is no step.
-    accuracy
-        Accuracy of the ends of intervals.
 
     Examples
     --------
-    >>> found = sampled(lambda e: (e - 1) * (e - 2) * (e - 3), 4, low=0.5, count=50)
+    >>> found = sampled(lambda e: (e - 1) * (e - 2) * (e - 3), 4, Samples(0.5), 50)
     >>> [(round(a, 6), b and round(b, 6)) for a, b in found.intervals]
     [(1.0, 2.0), (3.0, None)]
-    >>> sampled(lambda e: e - 1, 3, tolerance=0.105).intervals
+    >>> sampled(lambda e: e - 1, 3, Samples(tolerance=0.105)).intervals
     ((0.9, None),)
     """
-    stop = sure if high is None else high
-    if tolerance or step:
-        gap = accuracy = step or 0.01
-        points = _multiples(gap, gap if low is None else low, stop)
+    low, stop, tolerance = samples.low, samples.high or sure, samples.tolerance
+    if tolerance or samples.step:
+        gap = accuracy = samples.step or 0.01
+        points = _multiples(gap, low or gap, stop)
         words = f"multiples of {gap:g} with every entry of y at least {-tolerance:g}"
+        # Without bisection a border is the nearest point where the condition holds.
+        narrow = math.inf
     else:
-        start = 0.01 if low is None else low
+        start, accuracy = low or 0.01, 1e-10
         points = np.geomspace(start, max(min(stop, sure), start * 1.01), count).tolist()
         gap = max(b - a for a, b in itertools.pairwise(points))
         words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
+        narrow = accuracy
     limit = None if points[-1] >= sure else points[-1]
-    # Without bisection a border is the nearest point where the condition holds.
-    narrow = math.inf if tolerance or step else accuracy
 
     def holds(epsilon: float) -> bool:
         return least(epsilon) >= -tolerance

@@ -21,7 +21,7 @@ from tightrope.graphs import (
 from tightrope.graphs.lines import BalancedTree
 from tightrope.phi import Phi, exists
 from tightrope.phi.cells import cells_of
-from tightrope.phi.existence import _by_samples, dominance_level, nearest_level
+from tightrope.phi.existence import Samples, _by_samples, dominance_level, nearest_level
 
 #: The smallest graph on which it exists on two intervals (networkx atlas 189).
 GAP = ExplicitGraph(
@@ -67,7 +67,7 @@ def test_no_smaller_graph_has_two_intervals() -> None:
 
 
 def test_samples_find_the_gap_too() -> None:
-    found = _by_samples(GAP)
+    found = _by_samples(GAP, Samples())
     assert not found.exact
     assert found.resolution > 0
     (a, b), (c, d) = found.intervals
@@ -166,4 +166,4 @@ def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
 def test_polynomials_of_high_degree_agree_with_samples(graph: PathPower) -> None:
     found = exists(graph)
     assert found.exact
-    assert found.minimum == pytest.approx(_by_samples(graph).minimum, abs=1e-9)
+    assert found.minimum == pytest.approx(_by_samples(graph, Samples()).minimum, abs=1e-9)
