@@ -28,7 +28,6 @@ References
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -417,11 +416,6 @@ class _Pair:
         most = (gains.T @ self.y).max(axis=0).sum()
         return bool(won * self.total_y > most * self.total_x)
 
-    @functools.cached_property
-    def scaled(self) -> Floats:
-        """Y in floats, every column divided by its largest entry."""
-        return np.asarray(self.float_y / self.float_y.max(axis=0))
-
 
 def _decide(pair: _Pair, small: int = 2_500, large: int = 30_000) -> tuple[Remap | Integers, str]:
     """Return a remap with its total, or the gains of a witness, and the route taken.
@@ -550,36 +544,30 @@ class Proposal:
     """A remap in binary digits, which of its entries are in use, and gains if it does not exist."""
 
     used: NDArray[np.bool_]
-    digits: Integers
-    bits: int
+    remap: Remap
     gains: Integers
 
 
 def proposals(
-    pair: _Pair,
-    found: SearchResult,
-    bits: int = 60,
-    big: float = 2.0**-12,
-    more_bits: int = 220,
-    first_bits: int = 40,
-    room: float = 1024.0,
+    pair: _Pair, found: SearchResult, big: float = 2.0**-12, room: float = 1024.0
 ) -> Iterator[Proposal]:
-    """Yield what a search found, then one improved by iterative refinement.
+    """Yield what a search found, in 60 bits, then one of 220 bits by iterative refinement.
 
     Small entries of the first may be lost in rounding. So the entries from ``big`` on are rounded
-    to ``first_bits`` bits and the small ones set to 0; what is then left of X, computed exactly,
-    is small, and a second search in its units finds the correction [1]_.
+    to 40 bits and the small ones set to 0; what is then left of X, computed exactly, is small,
+    and a second search in its units finds the correction [1]_.
 
     References
     ----------
     .. [1] A. M. Gleixner, D. E. Steffy, K. Wolter, "Iterative refinement for linear
        programming", INFORMS Journal on Computing 28 (2016).
     """
-    yield Proposal(found.used, _whole(found.remap, 1 << bits), bits, _rounded_gains(found.gains))
+    remap = _whole(found.remap, 1 << 60), 1 << 60
+    yield Proposal(found.used, remap, _rounded_gains(found.gains))
     large = found.remap >= big
     if not large.any(axis=1).all():
         return
-    rounded, one = _in_bits(np.where(large, found.remap, 0.0), first_bits)
+    rounded, one = _in_bits(np.where(large, found.remap, 0.0), 40)
     left = pair.x * (pair.total_y * one) - pair.y @ rounded * pair.total_x
     size = np.abs(left).max()
     unit = Fraction(size, pair.total_x * pair.total_y * one)
@@ -588,9 +576,8 @@ def proposals(
     # The large entries are free to move, and may become smaller by ``room`` units.
     rest, free = np.array(left / size, dtype=np.float64), room * large
     moved = search_remap(rest + pair.float_y @ free, pair.float_y, free.sum(axis=1))
-    corrections = _whole(moved.remap - free, unit * (1 << more_bits))
-    digits = rounded * (1 << (more_bits - first_bits)) + corrections
-    yield Proposal(large | moved.used, digits, more_bits, _rounded_gains(moved.gains))
+    digits = rounded * (1 << 180) + _whole(moved.remap - free, unit * (one << 180))
+    yield Proposal(large | moved.used, (digits, one << 180), _rounded_gains(moved.gains))
 
 
 def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
@@ -600,7 +587,7 @@ def completed_remap(pair: _Pair, proposal: Proposal) -> Remap | None:
     use form a basis and take up what rounding the others leaves. Columns that use independent
     outputs have a single solution. Other patterns are left to the simplex method.
     """
-    used, scaled = proposal.used, pair.scaled
+    used, scaled = proposal.used, pair.float_y / pair.float_y.max(axis=0)
     rank = int(np.linalg.matrix_rank(scaled))
     free = []
     for w in range(pair.x.shape[1]):
@@ -636,10 +623,10 @@ def _corrected(
     pair: _Pair, proposal: Proposal, free: list[int], basis: list[int], remap: Integers, below: int
 ) -> Remap | None:
     """Round the free columns outside the basis and solve for what is left inside it."""
-    shift = 1 << proposal.bits
+    digits, shift = proposal.remap
     unit = shift * below
     # Entries are held in units of 1/(total_x · below · shift).
-    t = np.where(proposal.used, proposal.digits, 0)[:, free]
+    t = np.where(proposal.used, digits, 0)[:, free]
     guess = t * (below * pair.total_x)
     guess[basis] = 0
     others = sorted(set(range(pair.y.shape[1])) - set(basis))
@@ -859,7 +846,7 @@ def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
         return
     found = search_remap(pair.float_x, pair.float_y)
     for proposal in proposals(pair, found):
-        yield _stochastic(proposal.digits / (1 << proposal.bits))
+        yield _stochastic(np.divide(*proposal.remap))
     yield from _least_distance(pair)
 
 
