@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,6 +42,19 @@ def power(value: Factor, count: int, times: Callable[[Factor, Factor], Factor]) 
         return value
     square = power(times(value, value), count // 2, times)
     return times(square, value) if count % 2 else square
+
+
+def over_one(fractions: Sequence[Any]) -> tuple[Integers, int]:
+    """Return an array of fractions as integers over their least common denominator.
+
+    >>> numerators, denominator = over_one([Fraction(1, 2), Fraction(2, 3)])
+    >>> numerators.tolist(), denominator
+    ([3, 4], 6)
+    """
+    given: Integers = np.array(fractions, dtype=object)
+    below = math.lcm(*(value.denominator for value in given.flat))
+    numerators = [value.numerator * (below // value.denominator) for value in given.flat]
+    return np.array(numerators, dtype=object).reshape(given.shape), below
 
 
 # -- matrices -----------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError, TooLarge, refusing, whole_number
+from tightrope.exact import over_one
 from tightrope.graphs.base import check_each, check_labels, finite_array, frozen
 from tightrope.texts import to_exact
 
@@ -542,9 +543,8 @@ def rational(
     for i, row in enumerate(exact):
         if sum(row) != 1:
             raise InputError(f"every row must sum to 1, but row {i} sums to {sum(row)}")
-    total = math.lcm(*(value.denominator for row in exact for value in row))
-    weights = [[value.numerator * (total // value.denominator) for value in row] for row in exact]
-    return IntegerChannel(weights, total, inputs=inputs, outputs=outputs)
+    weights, total = over_one(exact)
+    return IntegerChannel(weights.tolist(), total, inputs=inputs, outputs=outputs)
 
 
 def _exact(value: Fraction | int | str, i: int, o: int) -> Fraction:

@@ -32,6 +32,7 @@ from tightrope.channels.base import (
     check_same_inputs,
 )
 from tightrope.errors import InputError, blamed
+from tightrope.exact import over_one
 from tightrope.texts import to_exact
 
 
@@ -146,9 +147,8 @@ def hidden_choice(
     if len(known) < len(channels) or not exact:
         floats = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
         return Channel(np.sum(floats, axis=0), **labels)
-    shares = [p / c.total for p, c in zip(chances, known, strict=True)]
-    total = math.lcm(*(share.denominator for share in shares))
-    parts = [c.weights.astype(object) * int(f * total) for c, f in zip(known, shares, strict=True)]
+    shares, total = over_one([p / c.total for p, c in zip(chances, known, strict=True)])
+    parts = [c.weights.astype(object) * share for c, share in zip(known, shares, strict=True)]
     return IntegerChannel(np.sum(parts, axis=0), total, **labels)
 
 

@@ -507,8 +507,7 @@ def _expanded(
         weights = next(line for line in x.weights[:, list(members)].tolist() if any(line))
         for o, weight in zip(members, weights, strict=True):
             into[o], shares[o] = g, Fraction(weight, sum(weights))
-    below = math.lcm(*(share.denominator for share in shares))
-    parts = np.array([int(share * below) for share in shares], object)
+    parts, below = exact.over_one(shares)
     weights = small[0][np.ix_(source, into)] * parts
     return IntegerChannel(weights, small[1] * below, inputs=y.outputs, outputs=x.outputs)
 

@@ -24,6 +24,7 @@ from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers.priors import Prior, kron, prior as read_prior
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
+from tightrope.exact import over_one
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
 from tightrope.phi import Existence, Phi, Solution
@@ -469,8 +470,7 @@ def _levels(prior: Prior, graph: AnswerGraph, samples: Samples) -> Existence:
     if graph.size <= 16 and not graph.has_lengths:
         cells = single_cells(graph)
         if cells.fit_exactly:
-            below = math.lcm(*(p.denominator for p in prior.exact))
-            numbers = [int(p * below) for p in prior.exact]
+            numbers = over_one(prior.exact)[0].tolist()
             return exact_levels(cells, f"on {graph.size} answers", numbers)
     return _sampled([(prior, graph)], samples)
 

@@ -20,7 +20,6 @@ the middle is never reported.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -303,9 +302,8 @@ def _in_fractions(
     p, q, top = alpha.numerator, alpha.denominator, int(cells.lengths.max())
     powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]
     matrix = np.tensordot(np.array(powers, dtype=object), cells.counts.astype(object), 1)
-    below = math.lcm(*(b.denominator for b in right))
-    numbers: NDArray[Any] = np.array([[int(b * below)] for b in right], dtype=object)
-    found = exact.solve(matrix, numbers * q**top)
+    numbers, below = exact.over_one(right)
+    found = exact.solve(matrix, numbers[:, None] * q**top)
     if found is None:
         return None
     values = [Fraction(int(value), found[1] * below) for value in found[0][:, 0]]
