@@ -459,14 +459,12 @@ class DeterministicChannel(RuleChannel):
         *,
         inputs: Sequence[Hashable] | None = None,
     ) -> None:
-        labels: Sequence[Hashable] | None = None
-        count: int | None = None
-        if isinstance(outputs, int | np.integer):
-            count = int(outputs)
-        elif outputs is not None:
-            labels, count = outputs, len(outputs)
+        labels = None if isinstance(outputs, int | np.integer) else outputs
+        count = outputs if isinstance(outputs, int | np.integer | None) else len(outputs)
         self.targets = check_indices(targets, count, "targets")
-        self.shape = (len(self.targets), int(self.targets.max()) + 1 if count is None else count)
+        if count is None:
+            count = self.targets.max() + 1
+        self.shape = (len(self.targets), int(count))
         self._set_labels(inputs, labels)
 
     def _row(self, i: int) -> NDArray[np.float64]:

@@ -734,8 +734,6 @@ def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:
 
     And the gains that forbid it, where it has negative entries: a guess for the worst of them.
     """
-    if y.shape[1] > y.shape[0]:
-        return None, None
     tops_x, tops_y = x.max(axis=0), y.max(axis=0)
     solved, _, rank, _ = np.linalg.lstsq(y / tops_y, x / tops_x, rcond=None)
     if rank < y.shape[1]:

@@ -27,7 +27,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -186,9 +185,7 @@ class _Constraints:
     def column(self, o: int) -> NDArray[Any]:
         """Return the probabilities of an output."""
         if isinstance(self.channel, IntegerChannel) and self.exact:
-            self.channel._check_output(o)
-            weights = self.channel.weights[:, o].tolist()
-            return np.array([Fraction(w, self.channel.total) for w in weights], object)
+            return np.array([self.channel.fraction(i, o) for i in range(self.size)], object)
         return self.channel.column(o)
 
     def room(self, column: NDArray[Any]) -> NDArray[Any]:

@@ -371,7 +371,6 @@ class KroneckerChannel(RuleChannel):
         #: How many inputs, and how many outputs, the factors have.
         self.sides = tuple(zip(*(factor.shape for factor in self.factors), strict=True))
         self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
-        self._inputs, self._outputs = self._input_labels, self._output_labels
 
     def _of_each(self, method: Callable[..., Any], side: int, place: int) -> Iterator[Any]:
         """Call a method of every factor with its part of a place, once where both are the same."""
@@ -387,10 +386,10 @@ class KroneckerChannel(RuleChannel):
         digits = digits_of(i, self.sides[0]), digits_of(o, self.sides[1])
         return math.prod(map(Channel.entry, self.factors, *digits))
 
-    def _input_labels(self, i: int) -> Hashable:
+    def _inputs(self, i: int) -> Hashable:
         return tuple(self._of_each(Channel.input_label, 0, i))
 
-    def _output_labels(self, o: int) -> Hashable:
+    def _outputs(self, o: int) -> Hashable:
         return tuple(self._of_each(Channel.output_label, 1, o))
 
     def column_maxima(self) -> NDArray[np.float64]:

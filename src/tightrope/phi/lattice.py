@@ -176,8 +176,6 @@ class LatticeStructure(Structure):
         b = np.asarray(b, np.float64)
         if b.ndim > 1:
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
-        if not b.any():
-            return np.zeros_like(b)
         floor = self._floor(alpha)
         if floor is None and self._small is not None:
             return self._small.solve(alpha, b)
@@ -342,7 +340,7 @@ class PlaneStructure(LatticeStructure):
     def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
         """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
         b = np.asarray(b, np.float64)
-        if b.ndim == 1 and b.any():
+        if b.ndim == 1:
             found = self._rows(self._is_alike(b)).solve(alpha, b)
             if found is not None and (alpha <= ShortRows.steep or self._fits(alpha, found, b)):
                 return found
