@@ -171,9 +171,8 @@ class LatticeStructure(Structure):
         part = full[tuple(slice(side) for side in self.shape)].ravel()
         return np.ascontiguousarray(part[self.points])
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve iteratively to a relative residual of ``tolerance``."""
-        b = np.asarray(b, np.float64)
         if b.ndim > 1:
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
         floor = self._floor(alpha)
@@ -220,8 +219,29 @@ class LatticeStructure(Structure):
 
     @functools.cached_property
     def cells(self) -> Cells:
-        """Answers that see the same, in a box that is symmetric along each axis."""
-        return symmetric_cells(self.shape, self._widths, self._rule)
+        """Answers that see the same, in a box that is the same from either end along every axis.
+
+        >>> from tightrope.graphs import PathPower, StrongProduct
+        >>> nine = LatticeStructure.of(StrongProduct([PathPower(3), PathPower(3)]))
+        >>> nine.cells.label.reshape(3, 3).tolist()
+        [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
+        """
+        shape, points = self.shape, np.indices(self.shape, np.int32).reshape(len(self.shape), -1)
+        near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
+        # Axes with the same side and width may change places.
+        kinds = list(zip(shape, self._widths, strict=True))
+        for kind in set(kinds):
+            axes = [k for k, mine in enumerate(kinds) if mine == kind]
+            near[axes] = np.sort(near[axes], axis=0)
+        keys = np.ravel_multi_index(tuple(near), shape)
+        _, first, label = np.unique(keys, return_index=True, return_inverse=True)
+
+        def codes(some: Places, others: Places) -> NDArray[Any]:
+            apart = points[:, None, others] - points[:, some, None]
+            return self._rule(list(apart)).astype(np.uint16)
+
+        farthest = int(self._rule([np.array(side - 1) for side in shape]))
+        return Cells(label, first, np.arange(farthest + 1.0), codes)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1, on cells where they fit."""
@@ -241,40 +261,6 @@ class LatticeStructure(Structure):
         if floor is not None:
             return 1 / floor
         return None if self._small is None else self._small.inverse_norm(alpha)
-
-
-def symmetric_cells(shape: Sequence[int], alike: Sequence[int], rule: Rule) -> Cells:
-    """Return the cells of a box that is the same from either end along every axis.
-
-    Parameters
-    ----------
-    shape
-        The sides of the box.
-    alike
-        For every axis a number; axes with the same one and the same side may change places.
-    rule
-        Distance from the differences along each axis.
-
-    Examples
-    --------
-    >>> cells = symmetric_cells((3, 3), (1, 1), lambda apart: np.maximum(*np.abs(apart)))
-    >>> cells.label.reshape(3, 3).tolist()
-    [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
-    """
-    points = np.indices(shape, np.int32).reshape(len(shape), -1)
-    near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
-    kinds = list(zip(shape, alike, strict=True))
-    for kind in set(kinds):
-        axes = [k for k, mine in enumerate(kinds) if mine == kind]
-        near[axes] = np.sort(near[axes], axis=0)
-    keys = np.ravel_multi_index(tuple(near), tuple(shape))
-    _, first, label = np.unique(keys, return_index=True, return_inverse=True)
-
-    def codes(some: Places, others: Places) -> NDArray[Any]:
-        return rule(list(points[:, None, others] - points[:, some, None])).astype(np.uint16)
-
-    farthest = int(rule([np.array(side - 1) for side in shape]))
-    return Cells(label, first, np.arange(farthest + 1.0), codes)
 
 
 class PlaneStructure(LatticeStructure):
@@ -337,9 +323,8 @@ class PlaneStructure(LatticeStructure):
         place = (up // 2 * 2 + up % 2) * side + down // 2
         return place.astype(np.int32), (side, 2, side)
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
-        b = np.asarray(b, np.float64)
         if b.ndim == 1:
             found = self._rows(self._is_alike(b)).solve(alpha, b)
             if found is not None and (alpha <= ShortRows.steep or self._fits(alpha, found, b)):
@@ -564,10 +549,10 @@ class PathPowerStructure(LatticeStructure):
         right = _one_sided(alpha, x[::-1], self.width)[::-1]
         return np.asarray(x + left + right)
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Solve the banded system of row combinations."""
         reach = self.width - 1
-        combined = _combine_rows(alpha, np.asarray(b, np.float64), self.width)
+        combined = _combine_rows(alpha, b, self.width)
         bands = _bands(alpha, self.size, self.width)
         solved = solve_banded((reach, reach), bands, combined, overwrite_ab=True)
         return np.asarray(solved, np.float64)

@@ -67,7 +67,7 @@ class Structure(ABC):
         r"""Return :math:`\Phi x` for one vector, or for every column of an array."""
 
     @abstractmethod
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Return :math:`x` with :math:`\Phi x \approx b`, in double precision."""
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
@@ -108,9 +108,9 @@ class CycleStructure(Structure):
         r"""Return :math:`\Phi x` by Fourier transforms."""
         return self._filter(x, self._eigenvalues(alpha, x.dtype.type))
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Divide by the eigenvalues."""
-        return self._filter(np.asarray(b, np.float64), 1 / self._eigenvalues(alpha, np.float64))
+        return self._filter(b, 1 / self._eigenvalues(alpha, np.float64))
 
     def inverse_norm(self, alpha: float, rounding: float = 1e-13) -> float:
         """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
@@ -137,9 +137,8 @@ class CliqueStructure(Structure):
         rate = x.dtype.type(alpha)
         return np.asarray((1 - rate) * x + rate * x.sum(axis=0))
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Subtract the common part and divide by 1-α."""
-        b = np.asarray(b, np.float64)
         common = alpha / (1 + (self.size - 1) * alpha) * b.sum(axis=0)
         return np.asarray((b - common) / (1 - alpha))
 
@@ -218,10 +217,10 @@ class DenseStructure(Structure):
             warnings.simplefilter("ignore", LinAlgWarning)
             return lu_factor(self.matrix(alpha), overwrite_a=True, check_finite=False)
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve by elimination with pivots."""
         with np.errstate(all="ignore"):
-            solved = lu_solve(self._factors(alpha), np.asarray(b, np.float64), check_finite=False)
+            solved = lu_solve(self._factors(alpha), b, check_finite=False)
         return np.asarray(solved)
 
     def is_singular(self, alpha: float, condition: float = 1e-14) -> bool:
@@ -295,9 +294,8 @@ class KroneckerStructure(Structure):
         r"""Return :math:`\Phi x`, one factor after the other."""
         return self._along_each_axis(x, lambda factor, part: factor.apply(alpha, part))
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         r"""Solve :math:`\Phi x = b`, one factor after the other."""
-        b = np.asarray(b, np.float64)
         return self._along_each_axis(b, lambda factor, part: factor.solve(alpha, part))
 
     def is_singular(self, alpha: float) -> bool:
@@ -365,9 +363,8 @@ class TreeStructure(Structure):
             out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
         return out
 
-    def solve(self, alpha: float, b: NDArray[Any]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply by the inverse, edge by edge."""
-        b = np.asarray(b, np.float64)
         child, parent = self._children, self._parent[self._children]
         rates = self._rates(alpha)[child].reshape(-1, *[1] * (b.ndim - 1))
         flow = (b[child] - rates * b[parent]) / (1 - rates**2)
