@@ -14,7 +14,6 @@ import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -443,7 +442,7 @@ class UnboundedNoise(RuleChannel):
         self.shape = (graph.size, graph.size)
         self._inputs = self._outputs = graph.label
 
-    @cached_property
+    @functools.cached_property
     def layers(self) -> NDArray[np.float64]:
         """The probabilities of the layers, up to where they are negligible."""
         step, count, lattice = float(self.epsilon), 32, self.lattice
@@ -494,7 +493,7 @@ class UnboundedNoise(RuleChannel):
             return float(self.layers @ np.fromiter(shares, np.float64, len(sizes)))
         return float(self._coordinate[: a + 1].sum())
 
-    @cached_property
+    @functools.cached_property
     def _coordinate(self) -> NDArray[np.float64]:
         r"""The probabilities that one coordinate is 0, ±1, ±2, ….
 

@@ -254,7 +254,6 @@ class LatticeStructure(Structure):
             return False
         return self._small.is_singular(alpha)
 
-    @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
     def inverse_norm(self, alpha: float) -> float | None:
         """Return the bound from the symbol where it is positive, or from a small matrix."""
         floor = self._floor(alpha)

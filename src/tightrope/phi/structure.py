@@ -163,7 +163,8 @@ def structure_of(graph: AnswerGraph) -> Structure:
     if graph.is_ring:
         return CycleStructure(graph.size)
     if graph.product == "cartesian":
-        return KroneckerStructure([structure_of(factor) for factor in graph.factors])
+        # Equal factors share one structure, and so one factorisation.
+        return KroneckerStructure(list(map(functools.cache(structure_of), graph.factors)))
     from tightrope.phi.lattice import LatticeStructure, PathPowerStructure, PlaneStructure
 
     line = PathPowerStructure.of(graph)
@@ -229,7 +230,6 @@ class DenseStructure(Structure):
         largest = float(self.matrix(alpha).sum(axis=0).max())
         return bool(dgecon(factors, largest, norm="1")[0] < condition)
 
-    @functools.lru_cache(maxsize=256)  # noqa: B019 - structures are few and live long
     def inverse_norm(self, alpha: float) -> float | None:
         r"""Return :math:`\|R\|_\infty / (1 - \|I - R\Phi\|_\infty)` for an approximate inverse R.
 
