@@ -192,11 +192,10 @@ def cells_of(graph: AnswerGraph) -> Cells:
     random = np.random.default_rng(0)
     while label.max() >= count:
         count = int(label.max()) + 1
-        # Sums of random words tell different views apart; equal ones are checked below.
+        # Sums of random words tell different views apart; equal ones are checked below. An answer
+        # sees its own cell at distance 0, so a view tells it too.
         words = random.integers(1, 2**63, size=(len(lengths), count), dtype=np.uint64)
-        view = words[code, label].sum(axis=1)
-        _, label = np.unique(np.stack([label.astype(np.uint64), view]), axis=1, return_inverse=True)
-        label = np.asarray(label).reshape(-1).astype(np.int64)
+        label = np.unique(words[code, label].sum(axis=1), return_inverse=True)[1]
     first = np.unique(label, return_index=True)[1]
     # Cells are numbered by their first answer.
     label, first = np.argsort(np.argsort(first))[label], np.sort(first)

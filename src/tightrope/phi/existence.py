@@ -138,9 +138,7 @@ def exists(
     return decided or _by_samples(graph, samples, progress)
 
 
-def dominance_level(
-    graph: AnswerGraph, prior: NDArray[np.float64] | None = None, accuracy: float = 1e-9
-) -> float:
+def dominance_level(graph: AnswerGraph, prior: NDArray[np.float64] | None = None) -> float:
     r"""Return the ε from which on Φ is diagonally dominant: rows sum to at most 2, so z ≥ 0.
 
     With a positive prior, the ε from which on :math:`\Phi\pi \le 2\pi`: then it is regular, by
@@ -158,7 +156,7 @@ def dominance_level(
 
     while not fits(high):
         high *= 2
-    return _border(fits, 0.0, high, accuracy)
+    return _border(fits, 0.0, high, accuracy=1e-9)
 
 
 def _border(
@@ -187,9 +185,7 @@ def _largest_row_sum(
     return lambda alpha: float((structure.apply(alpha, weights) / weights).max())
 
 
-def nearest_level(
-    graph: AnswerGraph, epsilon: float, many: int = 50_000, accuracy: float = 1e-5
-) -> float:
+def nearest_level(graph: AnswerGraph, epsilon: float, many: int = 50_000) -> float:
     """Return an ε that works near one that does not; above it when there are many answers.
 
     >>> from tightrope.graphs import PathPower
@@ -200,7 +196,7 @@ def nearest_level(
         return exists(graph).nearest(epsilon)
     least = smallest_entry(graph, enough=0.0)
     high = max(epsilon, dominance_level(graph))
-    return _border(lambda level: least(level) >= 0, epsilon, high, accuracy)
+    return _border(lambda level: least(level) >= 0, epsilon, high, accuracy=1e-5)
 
 
 def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
