@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.channels.privacy import exp_or_inf
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers.priors import Prior, kron, prior as read_prior
 from tightrope.epsilon import Epsilon, Level
@@ -369,7 +370,8 @@ def _least_sum(matrix: NDArray[np.float64], prior: NDArray[np.float64]) -> float
 def ratio_bound(graph: AnswerGraph, epsilon: Level, i: int, j: int) -> float:
     r"""Return :math:`e^{\varepsilon d(i,j)}`: no regular prior has a larger :math:`\pi_i/\pi_j`.
 
-    [A, Prop 2]. The converse is false: not every prior with these ratios is regular.
+    [A, Prop 2]. The converse is false: not every prior with these ratios is regular. Beyond the
+    range of floats it is infinite.
 
     Examples
     --------
@@ -377,7 +379,7 @@ def ratio_bound(graph: AnswerGraph, epsilon: Level, i: int, j: int) -> float:
     >>> round(ratio_bound(PathPower(5), "ln(2)", 0, 3), 12)
     8.0
     """
-    return math.exp(float(Epsilon.of(epsilon)) * graph.distance(i, j))
+    return exp_or_inf(float(Epsilon.of(epsilon)) * graph.distance(i, j))
 
 
 def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, float]:

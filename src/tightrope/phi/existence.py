@@ -177,9 +177,9 @@ def _largest_row_sum(
         # In the middle every ball is largest.
         sides = tuple(size for size, _ in graph.box)
         middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
-        # From ε = 1/2 on powers beyond these are zero in double precision; below it the sum of
-        # these alone is more than 2, and so is what matters known.
-        spheres = np.array(graph.ball_sizes(middle)[:1500], np.float64)
+        # From ε = 1/2 on what lies beyond these is less than a rounding; below it these alone sum
+        # to more than 2, and that is all that is asked.
+        spheres = np.array(graph.ball_sizes(middle)[:300], np.float64)
         return lambda alpha: float(spheres @ alpha ** np.arange(len(spheres)))
     structure, weights = structure_of(graph), np.ones(graph.size) if prior is None else prior
     return lambda alpha: float((structure.apply(alpha, weights) / weights).max())

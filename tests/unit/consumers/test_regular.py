@@ -185,6 +185,10 @@ def test_entries_and_ratios_of_corners_reach_their_bounds() -> None:
         assert corner[i] / corner[0] <= ratio_bound(graph, 0.8, i, 0) * (1 + 1e-12)
 
 
+def test_the_ratio_of_answers_far_apart_is_not_bounded_in_floats():
+    assert ratio_bound(PathPower(2000), 1, 0, 1999) == np.inf
+
+
 # -- levels ---------------------------------------------------------------------------------
 
 
