@@ -120,7 +120,14 @@ class Phi:
     graph
         The answer graph.
     epsilon
-        The privacy level; :math:`\alpha = e^{-\varepsilon}`.
+        The privacy level.
+
+    Attributes
+    ----------
+    alpha
+        :math:`\alpha = e^{-\varepsilon}` in double precision.
+    size
+        The number of answers.
 
     Examples
     --------
@@ -134,18 +141,13 @@ class Phi:
     def __init__(self, graph: AnswerGraph, epsilon: Level) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
-        self.size = graph.size
+        self.alpha, self.size = self.epsilon.alpha, graph.size
 
     @functools.cached_property
     def structure(self) -> Structure:
         """What is known about Φ by the shape of the graph."""
         self.graph._check_row("a vector over the answers")
         return structure_of(self.graph)
-
-    @property
-    def alpha(self) -> float:
-        r""":math:`\alpha = e^{-\varepsilon}` in double precision."""
-        return self.epsilon.alpha
 
     @functools.cached_property
     def precise_alpha(self) -> np.longdouble:
