@@ -7,6 +7,7 @@ enough, and one sum for each orbit of answers.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,7 @@ def reduced(problem: Problem, group: AutomorphismGroup) -> Problem:
     >>> reduced(problem, automorphism_group(Cycle(5))).guesses.tolist()
     [0]
     """
-    orbits = np.asarray(group.orbits)
-    _, first, count = np.unique(orbits, return_index=True, return_counts=True)
-    return Problem(problem.graph, problem.epsilon, problem.costs, orbits, first, count)
+    return replace(problem, classes=np.asarray(group.orbits))
 
 
 def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, Floats]:

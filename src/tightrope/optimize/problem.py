@@ -49,11 +49,7 @@ class Problem:
         :math:`c_k(i)`, one row for each answer and one column for each guess.
     classes
         For each answer the class it belongs to; answers of one class are exchanged by
-        symmetries. Every answer is its own class by default.
-    guesses
-        The columns of ``costs`` that stand for their class of guesses.
-    multiplicity
-        How many guesses each of ``guesses`` stands for.
+        symmetries, and so are the guesses. Every answer is its own class by default.
 
     Examples
     --------
@@ -67,8 +63,6 @@ class Problem:
     epsilon: Epsilon | None
     costs: Floats
     classes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    guesses: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    multiplicity: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         must = f"costs need one row for each of the {self.graph.size} answers"
@@ -76,9 +70,6 @@ class Problem:
         object.__setattr__(self, "costs", costs)
         if not len(self.classes):
             object.__setattr__(self, "classes", np.arange(self.graph.size))
-        if not len(self.guesses):
-            object.__setattr__(self, "guesses", np.arange(costs.shape[1]))
-            object.__setattr__(self, "multiplicity", np.ones(costs.shape[1], np.int64))
 
     @classmethod
     def of(cls, graph: AnswerGraph, epsilon: Epsilon | None, consumer: Consumer) -> Problem:
@@ -116,8 +107,16 @@ class Problem:
 
     @functools.cached_property
     def copies(self) -> dict[int, int]:
-        """For each of the guesses, how many it stands for."""
-        return dict(zip(self.guesses.tolist(), self.multiplicity.tolist(), strict=True))
+        """The guesses that stand for their classes, and for how many each of them does."""
+        if len(self.class_sizes) == self.size:
+            return dict.fromkeys(range(self.costs.shape[1]), 1)
+        first = np.unique(self.classes, return_index=True)[1]
+        return dict(zip(first.tolist(), self.class_sizes.tolist(), strict=True))
+
+    @functools.cached_property
+    def guesses(self) -> Ints:
+        """The columns of ``costs`` that stand for their class of guesses."""
+        return np.array([*self.copies])
 
     @property
     def size(self) -> int:
