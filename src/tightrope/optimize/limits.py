@@ -31,7 +31,7 @@ from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_whole
-from tightrope.optimize.objective import TOTAL, Side
+from tightrope.optimize.objective import TOTAL, Objective, Side, shares
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Stopped, Watch
@@ -260,7 +260,7 @@ class _Search:
     def _proof(self, multipliers: Floats, prices: Floats | None = None) -> LimitCertificate:
         """Return the certificate of an engine's multipliers and prices; else of the least costs."""
         aim, problem = self.aim, self.aim.problem
-        weight, choices = float(multipliers[0]), _distributions(aim.choices(multipliers))
+        weight, choices = float(multipliers[0]), shares(aim.choices(multipliers))
         asked = (problem.graph, problem.epsilon, self.consumer, aim.attack, aim.limit)
         proof = LimitCertificate(*asked, aim.minimised, weight, choices, np.zeros(problem.size))
         if prices is None:
@@ -322,7 +322,7 @@ def _rounded_up(value: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class LimitedLoss:
+class LimitedLoss(Objective):
     r"""Loss under a limit on vulnerability, or the reverse, as an objective for the engine.
 
     A free variable :math:`u_k` for each guess is what the attacker gains at its column, at least
@@ -348,7 +348,6 @@ class LimitedLoss:
     [[0.2, 0.2], [0.2, 0.2]]
     """
 
-    problem: Problem
     prior: Floats
     attack: Floats
     limit: float
@@ -441,9 +440,9 @@ class LimitedLoss:
         def read(duals: Floats) -> tuple[Floats, Floats]:
             weight = max(0.0, float(duals[0]) / unit)
             choices = np.zeros((costs.shape[1], len(attack)))
-            choices.flat[np.concatenate(which)] = np.maximum(duals[1:], 0.0)
+            choices.flat[np.concatenate(which)] = duals[1:]
             # Solvers keep but nearly the sum that the choices at a guess must have.
-            choices = (weight if least else 1.0) * _distributions(choices)
+            choices = (weight if least else 1.0) * shares(choices)
             return np.append(weight, choices.ravel()), -weight * self.limit * self.prior
 
         extra = np.full(len(faces), 0.0 if least else gain_unit)
@@ -453,13 +452,6 @@ class LimitedLoss:
     def choices(self, multipliers: Floats) -> Floats:
         """Return what multipliers say about the attacker's actions, one row for each guess."""
         return multipliers[1:].reshape(-1, len(self.attack))
-
-
-def _distributions(choices: Floats) -> Floats:
-    """Return rows divided by their sums: even ones where no action has weight, as any will do."""
-    sums = choices.sum(axis=1, keepdims=True)
-    even = np.full_like(choices, 1 / choices.shape[1])
-    return np.asarray(np.divide(choices, sums, out=even, where=sums > 0))
 
 
 def _actions_that_matter(attack: Floats, face: Face) -> Ints:

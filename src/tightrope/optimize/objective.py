@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -65,23 +65,29 @@ class Side:
     total: float = 1.0
 
 
-class Objective(Protocol):
-    """What an engine minimises over private columns that sum to 1."""
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """What an engine minimises over private columns that sum to 1.
 
-    @property
-    def problem(self) -> Problem:
-        """The graph, the level and the anchors; costs that choose the first faces."""
-        ...
+    As it stands it is the expected loss; a kind with side rows says what is different.
+
+    Parameters
+    ----------
+    problem
+        The graph, the level and the anchors; costs that choose the first faces.
+    """
+
+    problem: Problem
 
     @property
     def guesses(self) -> Ints:
-        """The guesses that are worth a face."""
-        ...
+        """The guesses that are worth a face: no other replaces them at no cost."""
+        return self.problem.useful
 
     @property
     def first(self) -> Floats:
         """Multipliers that are valid, if not good."""
-        ...
+        return np.zeros(0)
 
     @property
     def loss_rows(self) -> tuple[Floats, Ints] | None:
@@ -89,23 +95,23 @@ class Objective(Protocol):
 
         Nothing where side rows are not of this kind.
         """
-        ...
+        return self.problem.costs, np.zeros(0, np.int64)
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs that multipliers amount to."""
-        ...
+        return self.problem
 
     def worth(self, columns: dict[int, Floats]) -> float:
         """Return what is minimised, of columns for some of the problem's guesses."""
-        ...
+        costs, copies = self.problem.costs, self.problem.copies
+        return float(sum(copies[k] * (costs[:, k] @ x) for k, x in columns.items()))
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the side rows over the variables of the faces, which begin at ``start``."""
-        ...
+        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedLoss:
+class ExpectedLoss(Objective):
     """The expected loss of a Bayesian consumer: the costs of the problem, no side rows.
 
     >>> from tightrope import Epsilon
@@ -115,39 +121,9 @@ class ExpectedLoss:
     True
     """
 
-    problem: Problem
-
-    @property
-    def guesses(self) -> Ints:
-        """The guesses that no other replaces at no cost."""
-        return self.problem.useful
-
-    @property
-    def first(self) -> Floats:
-        """No multipliers."""
-        return np.zeros(0)
-
-    @property
-    def loss_rows(self) -> tuple[Floats, Ints]:
-        """The costs are given, and no prior is sought."""
-        return self.problem.costs, np.zeros(0, np.int64)
-
-    def weighed(self, multipliers: Floats) -> Problem:
-        """Return the problem."""
-        return self.problem
-
-    def worth(self, columns: dict[int, Floats]) -> float:
-        """Return the expected loss."""
-        costs, copies = self.problem.costs, self.problem.copies
-        return float(sum(copies[k] * (costs[:, k] @ x) for k, x in columns.items()))
-
-    def side(self, faces: dict[int, Face], start: Ints) -> Side:
-        """Return the costs and no side rows."""
-        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
-
 
 @dataclass(frozen=True, eq=False)
-class MinimaxLoss:
+class MinimaxLoss(Objective):
     r"""The worst loss over a support: one side row for each class of possible answers.
 
     .. math:: \min t \quad\text{with}\quad t - \sum_k \ell(i,k)\,x^k_i \ge 0 \;\; (i \in S).
@@ -161,7 +137,8 @@ class MinimaxLoss:
     losses
         :math:`\ell`, one row for each answer.
     support
-        S; a class of answers lies in it or outside.
+        S; a class of answers lies in it or outside. Guesses that are useless with a uniform prior
+        on S are so with every prior on S.
 
     Examples
     --------
@@ -174,14 +151,8 @@ class MinimaxLoss:
     [0.25, 0.0, 0.25]
     """
 
-    problem: Problem
     losses: Floats
     support: Ints
-
-    @property
-    def guesses(self) -> Ints:
-        """Guesses that are useless with a uniform prior on S are so with every prior on S."""
-        return self.problem.useful
 
     @property
     def first(self) -> Floats:
@@ -224,11 +195,8 @@ class MinimaxLoss:
         rows = coo_array((np.concatenate(value), place), shape).tocsr()
 
         def read(duals: Floats) -> tuple[Floats, float]:
-            share = np.maximum(duals, 0.0)
-            total = float(share.sum())
-            share = share / total if total > 0 else np.full(len(share), 1 / len(share))
             prior = np.zeros(problem.size)
-            prior[support] = (share / size)[row]
+            prior[support] = (shares(duals) / size)[row]
             return prior, 0.0
 
         none = np.zeros(len(classes))
@@ -253,3 +221,15 @@ def even_on(support: Ints, size: int) -> Floats:
     prior = np.zeros(size)
     prior[support] = 1 / len(support)
     return prior
+
+
+def shares(weights: Floats) -> Floats:
+    """Return rows of what is positive, divided by their sums; even ones where nothing is.
+
+    >>> shares(np.array([[3.0, 1.0], [0.0, -1e-12]])).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+    weights = np.maximum(weights, 0.0)
+    sums = weights.sum(axis=-1, keepdims=True)
+    even = np.full_like(weights, 1 / weights.shape[-1])
+    return np.asarray(np.divide(weights, sums, out=even, where=sums > 0))

@@ -20,7 +20,7 @@ from tightrope.graphs.symmetry import AutomorphismGroup
 from tightrope.mechanisms.tight import TightConstraints, tight_constraints
 from tightrope.optimize.certificate import Certificate, StretchedCertificate, UnboundedCertificate
 from tightrope.optimize.faces import Face
-from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, even_on
+from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, Objective, even_on
 from tightrope.optimize.orbits import reduced, symmetries
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
@@ -137,7 +137,7 @@ class Task:
             return None
 
     @functools.cached_property
-    def objective(self) -> ExpectedLoss | MinimaxLoss:
+    def objective(self) -> Objective:
         """What is minimised: the expected loss, or the worst one."""
         problem, loss = Problem.of(self.graph, self.epsilon, self.bayesian), self.consumer.loss
         if self.consumer.risk_averse:
