@@ -145,7 +145,6 @@ class _Program:
     def __init__(self, costs: Floats, width: int, alpha: float, scale: Floats) -> None:
         self.costs, self.width, self.alpha, self.scale = costs, width, alpha, scale
         self.n, self.peak = costs.shape[1], int(scale.argmax())
-        self.known: set[tuple[int, ...]] = set()
         self.cores = np.zeros((0, 3), np.int64)
         self.cost = np.zeros(0)
         self.parts: list[tuple[Ints, Ints, Floats]] = []
@@ -154,11 +153,9 @@ class _Program:
     def first_cores(self) -> Ints:
         """Return the cores of noise with the best radius, and of one less and more at one side."""
         n, v = self.n, self.width
-        middle, found = n // 2, [(np.inf, 0)]
-        for r in range(min(v, (n - 1) // 2) + 1):
-            ray = self.staircases(np.array([[middle - r, middle + r]]))[0]
-            found.append((float(ray @ self.costs[middle] / (ray @ self.scale)), r))
-        r = min(found)[1]
+        middle, radius = n // 2, np.arange(min(v, (n - 1) // 2) + 1)
+        rays = self.staircases(np.stack([middle - radius, middle + radius], axis=1))
+        r = int(np.argmin(rays @ self.costs[middle] / (rays @ self.scale)))
         starts = np.arange(-r, n + r)
         cores = [
             np.stack([starts - r, starts + r - shift], 1) for shift in (-1, 0, 1) if r or shift < 1
@@ -178,15 +175,13 @@ class _Program:
         """Add staircases, each with the best guess near its core; return whether any is new."""
         guess, cost = self._guessed(cores)
         keys = map(tuple, np.column_stack([cores[:, :2], guess]).tolist())
-        fresh = {
-            key: x for key, x in zip(keys, cost.tolist(), strict=True) if key not in self.known
-        }
+        known = {*map(tuple, self.cores.tolist())}
+        fresh = {key: x for key, x in zip(keys, cost.tolist(), strict=True) if key not in known}
         if not fresh:
             return False
         self.parts += [
-            self._entries(a, b, len(self.known) + place) for place, (a, b, _) in enumerate(fresh)
+            self._entries(a, b, place) for place, (a, b, _) in enumerate(fresh, len(known))
         ]
-        self.known.update(fresh)
         self.cost = np.append(self.cost, [*fresh.values()])
         self.cores = np.concatenate([self.cores, np.array([*fresh], np.int64)])
         return True
