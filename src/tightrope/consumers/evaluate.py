@@ -115,7 +115,7 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     [1, 1, 1]
     """
     prior, loss = consumer.prior, consumer.loss
-    _check_inputs(channel, loss.size)
+    check_inputs(channel, loss.size)
     if isinstance(channel, GeometricChannel):
         by_rule = line_remap(consumer, channel.ratio)
         if by_rule is not None:
@@ -160,7 +160,7 @@ def expected_loss(
     """
     prior, loss = consumer.prior, consumer.loss
     if remap is None:
-        _check_inputs(channel, loss.size)
+        check_inputs(channel, loss.size)
         if loss.is_binary:
             return 1 - right_guess(channel, prior)
         return best_remap(channel, consumer).expected_loss
@@ -219,7 +219,7 @@ def worst_loss(
     if not consumer.risk_averse:
         raise InputError("the worst loss needs a risk-averse consumer: use expected_loss")
     loss = consumer.loss
-    _check_inputs(channel, loss.size)
+    check_inputs(channel, loss.size)
     guesses = channel if remap is None else _guessed(channel, remap, loss)
     if guesses.shape[1] != loss.guess_count:
         raise InputError(
@@ -230,7 +230,8 @@ def worst_loss(
     return max(lost, key=lambda worst: worst.loss)
 
 
-def _check_inputs(channel: Channel, size: int) -> None:
+def check_inputs(channel: Channel, size: int) -> None:
+    """Refuse a channel whose inputs are not a consumer's answers, by their numbers."""
     if channel.shape[0] != size:
         raise InputError(
             f"channel and consumer must be over the same answers, got {channel.shape[0]} inputs "
@@ -239,7 +240,7 @@ def _check_inputs(channel: Channel, size: int) -> None:
 
 
 def _check_channel(channel: Channel, size: int) -> None:
-    _check_inputs(channel, size)
+    check_inputs(channel, size)
     rows, columns = channel.shape
     if rows * columns > EVALUATION_LIMIT:
         raise TooLarge(

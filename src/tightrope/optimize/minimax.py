@@ -11,16 +11,19 @@ the prior half way to the best one known (dual stabilisation), join until value 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
+from tightrope.consumers.evaluate import check_inputs
 from tightrope.errors import InputError, TooLarge
-from tightrope.optimize.objective import TOTAL
-from tightrope.optimize.problem import Floats
+from tightrope.optimize.objective import TOTAL, shares
+from tightrope.optimize.problem import Floats, Ints
+from tightrope.optimize.progress import Watch
 from tightrope.optimize.settings import SolverSettings
-from tightrope.optimize.simplex import minimise
+from tightrope.optimize.simplex import Solved, minimise
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,18 +61,14 @@ def minimax_remap(
     most = (settings or SolverSettings()).remap_entries
     if not consumer.risk_averse:
         raise InputError("this remap is for a risk-averse consumer; use best_remap with a prior")
+    check_inputs(channel, consumer.loss.size)
     inputs, outputs = channel.shape
     guesses = consumer.loss.guess_count
-    if inputs != consumer.loss.size:
-        raise InputError(
-            f"channel and consumer must be over the same answers, got {inputs} inputs "
-            f"and {consumer.loss.size} answers"
-        )
-    if max(inputs, outputs) * max(guesses, outputs) > most:
+    pairs = max(inputs, outputs) * max(guesses, outputs)
+    if pairs > most:
         raise TooLarge(
-            f"the best remap of {outputs} outputs to {guesses} guesses would look at "
-            f"{max(inputs, outputs) * max(guesses, outputs)} pairs, more than {most}: "
-            "use fewer answers"
+            f"the best remap of {outputs} outputs to {guesses} guesses would look at {pairs} "
+            f"pairs, more than {most}: use fewer answers"
         )
     search = _Search(channel.matrix()[consumer.support], consumer.loss.matrix()[consumer.support])
     search.run()
@@ -123,28 +122,52 @@ class _Search:
 
     def _solved(self) -> Floats:
         """Solve the program over the pairs; keep the remap if it is better; return the prior."""
-        from scipy.sparse import coo_array, csc_array, hstack, vstack
+        from scipy.sparse import coo_array
 
         output, guess = np.nonzero(self.pairs)
-        count, rows = len(output), len(self.noise)
-        outputs = self.pairs.shape[0]
-        losses = -self.noise[:, output] * self.losses[:, guess] / self.unit
+        outputs, count = len(self.pairs), len(output)
+        losses = self.noise[:, output] * self.losses[:, guess] / self.unit
         losses[np.abs(losses) < 1e-14] = 0.0
-        sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count + 1))
-        worst = hstack([csc_array(losses), csc_array(np.ones((rows, 1)))])
-        total = np.full(outputs, TOTAL)
-        found = minimise(
-            np.append(np.zeros(count), 1.0),
-            vstack([sums, worst], format="csc"),
-            np.append(total, np.zeros(rows)),
-            np.append(total, np.full(rows, np.inf)),
-            free=1,
-        )
+        sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count))
+        found = least_worst(sums, losses, np.zeros(len(losses)), total=TOTAL)
         chances = np.zeros(self.pairs.shape)
         chances[output, guess] = np.maximum(found.values[:-1], 0.0)
         chances /= chances.sum(axis=1, keepdims=True)
         value = float(((self.noise @ chances) * self.losses).sum(axis=1).max())
         if value < self.value:
             self.value, self.chances = value, chances
-        share = np.maximum(found.duals[outputs:], 0.0)
-        return share / share.sum() if share.sum() > 0 else self.prior
+        return shares(found.duals[outputs:])
+
+
+def least_worst(
+    sums: Any,
+    losses: Floats,
+    right: Floats,
+    *,
+    total: float = 1.0,
+    basis: tuple[Ints, Ints] | None = None,
+    watch: Watch | None = None,
+) -> Solved:
+    r"""Minimise t over weights :math:`w \ge 0` with :math:`A w = s` and :math:`L w \le b + t`.
+
+    The last value is t; the duals are those of the sums, and then the shares of the worst. It may
+    start from the basis of such a program with fewer weights: the new ones are 0 there.
+
+    >>> found = least_worst(np.ones((1, 2)), np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros(2))
+    >>> found.value, found.duals.tolist()
+    (0.75, [0.75, 0.25, 0.75])
+    """
+    from scipy.sparse import block_array, csc_array
+
+    (rows, count), totals = losses.shape, np.full(sums.shape[0], total)
+    if basis is not None:
+        basis = np.insert(basis[0], -1, np.zeros(count + 1 - len(basis[0]), np.int64)), basis[1]
+    return minimise(
+        np.append(np.zeros(count), 1.0),
+        block_array([[sums, None], [csc_array(-losses), np.ones((rows, 1))]], format="csc"),
+        np.append(totals, -right),
+        np.append(totals, np.full(rows, np.inf)),
+        free=1,
+        basis=basis,
+        watch=watch,
+    )

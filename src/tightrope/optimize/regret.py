@@ -42,13 +42,14 @@ from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
+from tightrope.optimize.minimax import least_worst
+from tightrope.optimize.objective import shares
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, design, graph_of
 from tightrope.optimize.pricing import Pricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import Callback, Progress, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
-from tightrope.optimize.simplex import minimise
 
 
 def design_many(
@@ -88,16 +89,13 @@ def design_many(
     """
     watch, settings = Watch.of(progress, time_limit), settings or SolverSettings()
     graph, level = graph_of(query), Epsilon.of(epsilon)
-    request = _Request(graph, level, _checked(consumers, graph), checked_gap(gap), watch, settings)
-    return replace(request.run(), seconds=watch.seconds)
-
-
-def _checked(consumers: Sequence[Consumer], graph: AnswerGraph) -> tuple[Consumer, ...]:
     if not consumers:
         raise InputError("at least one consumer is needed, got none")
     if any(consumer_of(one, graph).risk_averse for one in consumers):
         raise InputError("one mechanism for many needs consumers with priors")
-    return tuple(consumers)
+    request = _Request(graph, level, tuple(consumers), checked_gap(gap), watch, settings)
+    found = request.run()
+    return replace(found, baselines=request.baselines(found.optima), seconds=watch.seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +115,9 @@ class _Request:
         proved = all(one.certified for one in own)
         # Measured from what is proved, a regret is never larger than it seems.
         optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
-        scale = max(float(np.abs(optima).max()), 1e-300)
-        baselines = self._baselines(optima)
         judged = []
         for one in own:
-            judged.append(self._judged(one.general, optima, 0.0, scale, baselines))
+            judged.append(self._judged(one.general, optima))
             if judged[-1].gap <= self.gap:
                 return replace(judged[-1], reason="this mechanism is optimal for every consumer")
         best = min(judged, key=lambda one: one.worst_regret)
@@ -129,16 +125,13 @@ class _Request:
             reason = "stopped early: the mechanism of one consumer has the least regret so far"
             return replace(best, reason=reason, stopped=True)
         problem = Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1)))
-        slack = self.gap * scale
-        rays = _first_rays(problem, own)
+        slack, rays = self.gap * best.scale, _first_rays(problem, own)
         found = RegretSearch(problem, _costs(own), optima, rays, slack, self.watch, self.settings)
         found.run()
         reason = "columns priced over the tuples of guesses that matter"
         if not found.finished:
             reason = "columns priced over tuples of guesses; some branches stayed open at the end"
-        channel = _mixed(problem, found)
-        bound = found.bound if proved else 0.0
-        done = self._judged(channel, optima, bound, scale, baselines)
+        done = self._judged(_mixed(problem, found), optima, found.bound if proved else 0.0)
         if best.worst_regret < done.worst_regret:  # a search that was stopped early
             done = replace(best, bound=min(done.bound, best.worst_regret))
         return replace(done, reason=reason, stopped=found.stopped)
@@ -150,30 +143,22 @@ class _Request:
         def told(now: Progress) -> bool:
             return self.watch(replace(now, step=f"{which}: {now.step}"))
 
-        left = self.watch.left
         return design(
             self.graph,
             self.epsilon,
             self.consumers[place],
             gap=min(self.gap, 1e-9),
             progress=told,
-            time_limit=left if np.isfinite(left) else None,
+            time_limit=self.watch.left,
             # Simple noise is compared with once, for all of them.
             settings=replace(self.settings, baseline_entries=0),
         )
 
     def _judged(
-        self,
-        channel: Channel,
-        optima: Floats,
-        bound: float,
-        scale: float,
-        baselines: dict[str, float],
-        *,
-        rounding: float = 1e-12,
+        self, channel: Channel, optima: Floats, bound: float = 0.0, *, rounding: float = 1e-12
     ) -> Design:
         """Let every consumer remap the channel as it likes."""
-        losses = self._losses(channel)
+        losses, scale = self._losses(channel), max(float(np.abs(optima).max()), 1e-300)
         # A loss that equals the optimum but for rounding has no regret.
         losses = np.where(losses - optima < rounding * scale, optima, losses)
         worst = float((losses - optima).max())
@@ -192,10 +177,9 @@ class _Request:
             scale=scale,
             certificate=None,
             wanted_gap=self.gap,
-            baselines=baselines,
         )
 
-    def _baselines(self, optima: Floats) -> dict[str, float]:
+    def baselines(self, optima: Floats) -> dict[str, float]:
         """Return the worst regret with simple noise."""
         if self.graph.size**2 > self.settings.baseline_entries:
             return {}
@@ -215,7 +199,6 @@ def _costs(own: Sequence[Design]) -> ConsumerCosts:
     costs, floors = [], []
     for one in own:
         assert isinstance(one.certificate, Certificate)
-        assert one.epsilon is not None
         problem = Problem.of(one.graph, one.epsilon, one.consumer)
         costs.append(np.unique(problem.costs[:, problem.useful], axis=1))
         floors.append(one.certificate.prices)
@@ -324,17 +307,9 @@ class RegretSearch:
                     raise
                 self.stopped = True
                 break
-            self._join(rays)
-        used = self.weights > 0
+            self.heights = np.concatenate([self.heights, rays])
+        used = np.flatnonzero(self.weights > 0)
         self.heights, self.weights = self.heights[used], self.weights[used]
-
-    def _join(self, rays: Heights) -> None:
-        """Add rays without weight, which leaves the last basis one."""
-        assert self.basis is not None
-        columns, rows = self.basis
-        self.basis = np.insert(columns, -1, np.zeros(len(rays), np.int64)), rows
-        self.weights = np.append(self.weights, np.zeros(len(rays)))
-        self.heights = np.concatenate([self.heights, rays])
 
     def _told(self) -> bool:
         """Say how far the search is; whether it shall stop."""
@@ -359,28 +334,15 @@ class RegretSearch:
 
         It starts from the basis of the last one: new rays have no weight there.
         """
-        from scipy.sparse import csc_array
-
-        rays = self.problem.alpha ** self.heights.astype(float)
+        rays, answers = self.problem.alpha ** self.heights.astype(float), self.problem.size
         worth = self.consumers.worth(self.heights).T / self.scale
-        answers, consumers = self.problem.size, len(worth)
-        sums = np.hstack([rays.T, np.zeros((answers, 1))])
-        regrets = np.hstack([-worth, np.ones((consumers, 1))])
-        solved = minimise(
-            np.append(np.zeros(len(rays)), 1.0),
-            csc_array(np.vstack([sums, regrets])),
-            np.append(np.ones(answers), -self.optima / self.scale),
-            np.append(np.ones(answers), np.full(consumers, np.inf)),
-            free=1,
-            basis=self.basis,
-            watch=self.watch,
+        solved = least_worst(
+            rays.T, worth, self.optima / self.scale, basis=self.basis, watch=self.watch
         )
         self.basis = solved.basic_columns, solved.basic_rows
-        share = np.maximum(solved.duals[answers:], 0.0)
-        share /= max(float(share.sum()), 1e-300)
         self.worst = float(solved.value) * self.scale
-        self.weights = np.maximum(solved.values[:-1], 0.0).astype(np.float64)
-        return share, solved.duals[:answers] * self.scale
+        self.weights = np.maximum(solved.values[:-1], 0.0)
+        return shares(solved.duals[answers:]), solved.duals[:answers] * self.scale
 
 
 @dataclass(frozen=True, eq=False)
