@@ -8,6 +8,7 @@ implies privacy at ε for the metric, at the price of a little utility.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,7 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import ExplicitGraph
 from tightrope.graphs.points import PointsGraph
 from tightrope.optimize.planner import design
+from tightrope.optimize.problem import Floats
 from tightrope.optimize.result import Design
 
 
@@ -77,8 +79,7 @@ def spanner(points: PointsGraph, stretch: float, most: int = 1500) -> Spanner:
     way = np.full((n, n), np.inf)
     np.fill_diagonal(way, 0.0)
     edges, lengths = [], []
-    for e in order.tolist():
-        i, j = int(left[e]), int(right[e])
+    for i, j in zip(left[order].tolist(), right[order].tolist(), strict=True):
         length = float(metric[i, j])
         if way[i, j] > stretch * length * (1 + 1e-12):
             edges.append((i, j))
@@ -141,7 +142,7 @@ def planar_laplace(
     """
     if grid < 10 or grid > 2000:
         raise InputError(f"the grid must have 10 to 2000 points along each axis, got {grid}")
-    return _in_the_plane(points, Epsilon.of(epsilon), grid, None)
+    return _in_the_plane(points, epsilon, lambda low, high: np.linspace(low, high, grid).T)
 
 
 def planar_geometric(
@@ -160,35 +161,37 @@ def planar_geometric(
     """
     if not np.isfinite(step) or step <= 0:
         raise InputError(f"the step of the grid must be positive, got {step}")
-    return _in_the_plane(points, Epsilon.of(epsilon), None, step)
+
+    def lines(low: Floats, high: Floats) -> list[Floats]:
+        counts = np.ceil((high - low) / step).astype(int) + 1
+        if counts.prod() > 4_000_000:
+            raise TooLarge(f"a grid of step {step} would hold {counts.prod()} places")
+        first = points.points[0]
+        origin = first - np.ceil((first - low) / step) * step
+        return [o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)]
+
+    return _in_the_plane(points, epsilon, lines)
 
 
 def _in_the_plane(
-    points: PointsGraph, level: Epsilon, grid: int | None, step: float | None
+    points: PointsGraph,
+    epsilon: Epsilon | float | Fraction | str,
+    lines: Callable[[Floats, Floats], Iterable[Floats]],
 ) -> Channel:
+    """Return noise on the grid whose lines along each axis are given between two corners."""
     if points.metric != "euclidean":
         raise InputError(f"noise in the plane needs the euclidean metric, got {points.metric}")
-    places = np.asarray(points.points, dtype=np.float64)
+    places = points.points
     if places.shape[1] != 2:
         raise InputError(f"noise in the plane needs two coordinates, got {places.shape[1]}")
-    rate = float(level)
+    rate = float(Epsilon.of(epsilon))
     reach = 25.0 / rate
-    low, high = places.min(axis=0) - reach, places.max(axis=0) + reach
-    if step is None:
-        assert grid is not None
-        lines = [np.linspace(a, b, grid) for a, b in zip(low, high, strict=True)]
-    else:
-        counts = np.ceil((high - low) / step).astype(int) + 1
-        if int(counts.prod()) > 4_000_000:
-            raise TooLarge(f"a grid of step {step} would hold {int(counts.prod())} places")
-        origin = places[0] - np.ceil((places[0] - low) / step) * step
-        lines = [o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)]
-    across, up = np.meshgrid(*lines, indexing="ij")
+    grid = lines(places.min(axis=0) - reach, places.max(axis=0) + reach)
+    across, up = np.meshgrid(*grid, indexing="ij")
     plane = np.stack([across.ravel(), up.ravel()], axis=1)
     away = np.array([np.hypot(*(plane - place).T) for place in places])
     nearest = away.argmin(axis=0)
-    rows = [np.bincount(nearest, np.exp(-rate * far), len(places)) for far in away]
-    matrix = np.array(rows)
+    matrix = np.array([np.bincount(nearest, np.exp(-rate * far), len(places)) for far in away])
     return Channel(
         matrix / matrix.sum(axis=1, keepdims=True), inputs=points.labels, outputs=points.labels
     )

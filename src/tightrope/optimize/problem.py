@@ -231,12 +231,9 @@ class Problem:
         if not self._is_binary:
             return self.guesses
         gain = self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
-        beaten = np.zeros(self.size, bool)
-        for k in self.guesses:
-            others = gain * self.alpha ** np.asarray(self.graph.distances_from(int(k)), float)
-            others[k] = 0.0
-            beaten[k] = gain[k] <= others.max() * (1 - 1e-12)
-        kept = self.guesses[~beaten[self.guesses]]
+        others = gain * self.rates[self.guesses]
+        others[np.arange(len(others)), self.guesses] = 0.0
+        kept = self.guesses[gain[self.guesses] > others.max(axis=1) * (1 - 1e-12)]
         return kept if len(kept) else self.guesses
 
     @functools.cached_property

@@ -30,7 +30,7 @@ from tightrope.optimize.staircases import (
     solve_staircases,
 )
 from tightrope.optimize.task import Plan, Task
-from tightrope.optimize.unbounded import best_core
+from tightrope.optimize.unbounded import best_noise
 
 
 def staircases_route(task: Task) -> Plan | str:
@@ -248,7 +248,7 @@ def stretched_route(task: Task) -> Plan | str:
         reason = (
             "a prior is a mixture of uniform ones on intervals: noise, and prices for their ends"
         )
-    noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, consumer.loss.name))
+    noise = best_noise(graph, task.epsilon, consumer.loss.name)
     stride = _stride(lattice.width, float(task.epsilon), task.settings.stretched_width)
     step = float(task.epsilon)
     wide = lattice.width // stride * stride
@@ -313,10 +313,9 @@ def _stretched(
         return np.asarray(far, float) ** power if power else np.minimum(far, 1.0)
 
     task.watch.say("solving a short line for its ends")
-    coarse = PathPower(width * 4, width)
-    core = best_core(coarse, task.epsilon, name)
-    middle = UnboundedNoise(coarse, task.epsilon, core).expected(name)
-    prices, cores = end_prices(loss, width, task.alpha, core, middle, depths)
+    coarse = best_noise(PathPower(width * 4, width), task.epsilon, name)
+    middle = coarse.expected(name)
+    prices, cores = end_prices(loss, width, task.alpha, coarse.core, middle, depths)
     layers, even = depths[2], float(prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
     # What both ends add to the sum of all prices, all being the last one else.
     lost = 2 * stride * float((prices - prices[-1]).sum())

@@ -16,6 +16,7 @@ staircase (Geng and Viswanath), whose core Dinkelbach's method finds; elsewhere
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
@@ -103,7 +104,7 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
 
 def _solved(task: Task, lattice: NoiseLattice) -> Design:
     graph, loss = task.graph, task.consumer.loss.name
-    noise = UnboundedNoise(graph, task.epsilon, best_core(graph, task.epsilon, loss))
+    noise = best_noise(graph, task.epsilon, loss)
     value = noise.expected(loss)
     best = min(_proved(graph, loss, task.epsilon), value)
     fall = _slope(lattice, loss, float(task.epsilon), best)
@@ -129,7 +130,7 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     form, k = lattice.form, lattice.parts
     by_layer = loss == "distance" or (loss == "absolute" and form == "roots" and not lattice.hidden)
     if loss == "binary" or form in ("line", "cross") or (by_layer and form != "range"):
-        return UnboundedNoise(graph, epsilon, best_core(graph, epsilon, loss)).expected(loss)
+        return best_noise(graph, epsilon, loss).expected(loss)
     g, many = epsilon.alpha, 1 if loss == "distance" else k
     alone = many * (2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g))
     if form == "range":
@@ -205,17 +206,21 @@ def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
     return math.exp(min(weight, 300.0))
 
 
-def best_core(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> int:
-    """Return the core with the least loss: the ratio has one minimum over the cores."""
+def best_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> UnboundedNoise:
+    """Return the noise whose core has the least loss: the ratio has one minimum over the cores.
+
+    >>> from tightrope.graphs import PathPower
+    >>> best_noise(PathPower(1000, 5), Epsilon.of(1), "absolute").core
+    1
+    """
+
+    def lost(core: int) -> float:
+        return UnboundedNoise(graph, epsilon, core).expected(loss)
+
     lattice = graph.unbounded
-    low, high = 0, lattice.width - 1 if lattice is not None and lattice.form == "line" else 0
-    while low < high:
-        middle = (low + high) // 2
-        one, other = (
-            UnboundedNoise(graph, epsilon, c).expected(loss) for c in (middle, middle + 1)
-        )
-        low, high = (low, middle) if one <= other else (middle + 1, high)
-    return low
+    widest = lattice.width - 1 if lattice is not None and lattice.form == "line" else 0
+    core = bisect_left(range(widest), True, key=lambda core: lost(core) <= lost(core + 1))
+    return UnboundedNoise(graph, epsilon, core)
 
 
 def _log_mass(lattice: NoiseLattice, fall: float) -> float:
