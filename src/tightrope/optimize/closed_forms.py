@@ -48,7 +48,7 @@ def geometric_route(task: Task) -> Plan | str:
 def _geometric(task: Task, theorem: str) -> Design:
     """Return geometric noise and the prices that its outputs ask for."""
     graph, alpha = task.graph, task.alpha
-    order = np.arange(graph.size) if graph.power == 1 else path_order(graph)
+    order = path_order(graph)
     in_order = bool((np.diff(order) == 1).all())
     noise: Channel = GeometricChannel(graph.size, task.epsilon, label=graph.label)
     if not in_order:

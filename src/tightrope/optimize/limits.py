@@ -31,7 +31,7 @@ from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_whole
-from tightrope.optimize.objective import TOTAL, Objective, Side, shares
+from tightrope.optimize.objective import TOTAL, Objective, Side, shares, side_rows
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Callback, Stopped, Watch
@@ -285,9 +285,7 @@ class _Search:
         """Return the mechanism with the least loss of all, and the faces that hold it."""
         problem = self.aim.problem
         if problem.epsilon is None:
-            matrix = np.zeros(problem.costs.shape)
-            matrix[np.arange(len(matrix)), problem.costs.argmin(axis=1)] = 1.0
-            return None, matrix
+            return None, self.aim.told(problem.costs.argmin(axis=1))
         try:
             found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
         except Stopped:
@@ -372,8 +370,12 @@ class LimitedLoss(Objective):
     @property
     def flat(self) -> Floats:
         """The channel of the best guess without an answer."""
+        return self.told(self.problem.costs.sum(axis=0).argmin())
+
+    def told(self, guess: Ints | np.int64) -> Floats:
+        """Return the channel that says this guess for sure, one for each answer or for all."""
         matrix = np.zeros(self.problem.costs.shape)
-        matrix[:, int(self.problem.costs.sum(axis=0).argmin())] = 1.0
+        matrix[np.arange(len(matrix)), guess] = 1.0
         return matrix
 
     @property
@@ -408,19 +410,16 @@ class LimitedLoss(Objective):
     def matrix(self, columns: dict[int, Floats]) -> Floats:
         """Return the channel with these columns, one for each guess."""
         matrix = np.zeros(self.problem.costs.shape)
-        for k, column in columns.items():
-            matrix[:, k] = column
+        matrix[:, [*columns]] = np.stack([*columns.values()], axis=1)
         return matrix
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return the row of the limit, then the rows of the attacker at each guess."""
-        from scipy.sparse import coo_array
-
         costs, attack, least = self.problem.costs, self.attack, self.minimised == "loss"
         gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
         loss_unit = max(float(np.abs(costs).mean()), 1e-300)
         unit = gain_unit if least else loss_unit
-        at, column, value, which, count = [], [], [], [], 1
+        parts, which, count = [], [], 1
         for q, (k, face) in enumerate(faces.items()):
             kept = _actions_that_matter(attack, face)
             row, i = np.nonzero(attack[kept])
@@ -428,14 +427,13 @@ class LimitedLoss(Objective):
             # The limit is on what the attacker gains at the guesses, or on what the columns cost.
             limited = gained[:1] if least else start[q] + face.component
             share = np.ones(1) if least else costs[:, k] * face.shape / unit
-            at += [each[row], each, np.zeros(len(limited), np.int64)]
-            column += [start[q] + face.component[i], gained, limited]
-            value += [-attack[kept][row, i] * face.shape[i] / gain_unit, np.ones(len(kept)), -share]
+            taken = attack[kept][row, i] * face.shape[i] / gain_unit
+            parts.append((each[row], start[q] + face.component[i], -taken))
+            parts.append((each, gained, np.ones(len(kept))))
+            parts.append((np.zeros(len(limited), np.int64), limited, -share))
             which.append(k * len(attack) + kept)
             count += len(kept)
-        place = (np.concatenate(at), np.concatenate(column))
-        shape = (count, int(start[-1]) + len(faces))
-        rows = coo_array((np.concatenate(value), place), shape).tocsr()
+        rows = side_rows(parts, (count, int(start[-1]) + len(faces)))
 
         def read(duals: Floats) -> tuple[Floats, Floats]:
             weight = max(0.0, float(duals[0]) / unit)
@@ -467,6 +465,5 @@ def _actions_that_matter(attack: Floats, face: Face) -> Ints:
     worth = attack[np.arange(len(attack)), answer] * face.shape[answer]
     component = np.where(places == 1, face.component[answer], -1)
     order = np.lexsort((-worth, component))
-    first = np.ones(len(order), bool)
-    first[1:] = component[order][1:] != component[order][:-1]
+    _, first = np.unique(component[order], return_index=True)
     return np.sort(order[first])

@@ -176,23 +176,16 @@ class MinimaxLoss(Objective):
 
     def side(self, faces: dict[int, Face], start: Ints) -> Side:
         """Return one row for each class, the mean loss in it, against the worst loss t."""
-        from scipy.sparse import coo_array
-
         problem, losses, support = self.problem, self.losses, self.support
         classes, row = np.unique(problem.classes[support], return_inverse=True)
         size = problem.class_sizes[classes].astype(float)
         unit = self._unit
-        at, column, value = [np.arange(len(classes))], [np.full(len(classes), start[-1])], []
-        value.append(np.ones(len(classes)))
+        worst = np.full(len(classes), start[-1])
+        parts = [(np.arange(len(classes)), worst, np.ones(len(classes)))]
         for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
-            at.append(row)
-            column.append(begin + face.component[support])
-            value.append(
-                -problem.copies[k] / unit * losses[support, k] * face.shape[support] / size[row]
-            )
-        shape = (len(classes), int(start[-1]) + 1)
-        place = (np.concatenate(at), np.concatenate(column))
-        rows = coo_array((np.concatenate(value), place), shape).tocsr()
+            lost = problem.copies[k] / unit * losses[support, k] * face.shape[support] / size[row]
+            parts.append((row, begin + face.component[support], -lost))
+        rows = side_rows(parts, (len(classes), int(start[-1]) + 1))
 
         def read(duals: Floats) -> tuple[Floats, float]:
             prior = np.zeros(problem.size)
@@ -210,6 +203,18 @@ class MinimaxLoss(Objective):
         told = losses[np.ix_(self.support, losses.argmin(axis=1))]
         usual = float(((noise * told).sum(axis=1) / noise.sum(axis=1)).mean())
         return max(abs(usual), 1e-6 * float(np.abs(losses).mean()), 1e-300)
+
+
+def side_rows(parts: list[tuple[Ints, Ints, Floats]], shape: tuple[int, int]) -> Any:
+    """Return side rows of a program from parts: rows, columns and entries.
+
+    >>> side_rows([(np.array([1]), np.array([0]), np.array([2.0]))], (2, 1)).toarray().tolist()
+    [[0.0], [2.0]]
+    """
+    from scipy.sparse import coo_array
+
+    row, column, entry = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return coo_array((entry, (row, column)), shape).tocsr()
 
 
 def even_on(support: Ints, size: int) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.task import Plan, Task
 
+Measured = TypeVar("Measured")
 #: The routes in the order in which they are tried, each by its name. A route returns a plan, or
 #: the reason why it does not fit.
 ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
@@ -280,7 +281,7 @@ def _without_search(task: Task) -> Design:
     consumer, problem, averse = task.bayesian, task.problem, task.consumer.risk_averse
     choices = {"": Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)}
     if task.graph.size**2 <= task.settings.baseline_entries:
-        choices |= _noises(task.graph, task.epsilon)
+        choices |= compared(task.graph, task.epsilon, lambda noise: noise)
     found, losses = [], {}
     for name, noise in choices.items():
         guess = np.asarray(best_remap(noise, consumer).guess)
@@ -347,22 +348,14 @@ def graph_of(query: Any) -> AnswerGraph:
 
 
 def compared(
-    graph: AnswerGraph, epsilon: Epsilon, measure: Callable[[Channel], float | None]
-) -> dict[str, float]:
+    graph: AnswerGraph, epsilon: Epsilon, measure: Callable[[Channel], Measured | None]
+) -> dict[str, Measured]:
     """Return what simple noise is worth by a measure; noise that it refuses is left out."""
-    values: dict[str, float | None] = {}
-    for name, noise in _noises(graph, epsilon).items():
-        with suppress(TightropeError):
-            values[name] = measure(noise)
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _noises(graph: AnswerGraph, epsilon: Epsilon) -> dict[str, Channel]:
-    made = {}
+    values = {}
     for name, make in NOISE.items():
         with suppress(TightropeError):
-            made[name] = make(graph, epsilon)
-    return made
+            values[name] = measure(make(graph, epsilon))
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _baselines(task: Task, found: Design) -> dict[str, float]:

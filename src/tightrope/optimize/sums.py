@@ -360,10 +360,9 @@ def _end_guesses(
     step = max(1, together // reach)
     # What falls below 0 is moved to output 0: all chances of noise from -x on downwards.
     below = np.cumsum(chance)[far + ends - answers]
-    for at in range(0, ends, step):
-        o = np.arange(at, min(at + step, ends))
+    for o in np.split(np.arange(ends), range(step, ends, step)):
         seen = chance[answers - o[:, None] + far + ends]
-        if at == 0:
+        if o[0] == 0:
             seen[0] = below
         sums = np.cumsum(seen, axis=1)
         if power == 1:
