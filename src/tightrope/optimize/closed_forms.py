@@ -153,11 +153,10 @@ def _regular_coordinates(
         solution = task.phi.solve(task.prior)
     except TightropeError:
         return None
-    y = np.asarray(solution.values, dtype=np.float64)
-    off = float(np.abs(solution.residual).max()) if np.size(solution.residual) else 0.0
-    if not np.isfinite(y).all() or y.min() < -negative or off > residual:
+    # Neither holds where an entry is no number.
+    if not (solution.values.min() >= -negative and solution.residual <= residual):
         return None
-    return np.maximum(y, 0.0)
+    return np.maximum(solution.values, 0.0)
 
 
 def symmetric_route(task: Task) -> Plan | str:
@@ -271,7 +270,7 @@ def _universal(task: Task, noise: Channel) -> Design:
     channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
     worst = replace(task, consumer=task.with_prior(found.prior))
     solved = task.phi.solve(worst.problem.price_limits)
-    prices = worst.proved(np.asarray(solved.values, np.float64))
+    prices = worst.proved(solved.values)
     return task.answered(
         loss=found.worst_loss,
         bound=min(float(prices.sum()), found.worst_loss),

@@ -74,8 +74,7 @@ def minimax_remap(
     search.run()
     prior = np.zeros(inputs)
     prior[consumer.support] = search.prior
-    labels = [consumer.loss.guess_label(k) for k in range(guesses)]
-    remapped = Channel(search.chances, inputs=channel.outputs, outputs=labels)
+    remapped = Channel(search.chances, inputs=channel.outputs, outputs=consumer.loss.guesses)
     return MinimaxRemap(remapped, search.value, min(search.bound, search.value), prior)
 
 

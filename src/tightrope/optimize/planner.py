@@ -282,14 +282,14 @@ def _without_search(task: Task) -> Design:
     choices = {"": Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)}
     if task.graph.size**2 <= task.settings.baseline_entries:
         choices |= compared(task.graph, task.epsilon, lambda noise: noise)
-    found, losses = [], {}
+    found = {}
     for name, noise in choices.items():
         guess = np.asarray(best_remap(noise, consumer).guess)
         channel = closed_forms.guessed(task, noise, guess)
         lost = (noise.matrix() * consumer.loss.matrix()[:, guess]).sum(axis=1)
-        losses[name] = lost[task.consumer.support].max() if averse else lost @ task.prior
-        found.append((float(losses[name]), channel, noise, lost))
-    loss, channel, general, lost = min(found, key=lambda one: one[0])
+        loss = float(lost[task.consumer.support].max() if averse else lost @ task.prior)
+        found[name] = loss, channel, noise, lost
+    loss, channel, general, lost = min(found.values(), key=lambda one: one[0])
     layered = (layered_prices(task.on_orbits, task.prior * part) for part in (lost, lost * 0 + 1))
     prices = max(problem.costs.min(axis=1), *layered, key=np.sum)
     return task.answered(
@@ -302,7 +302,7 @@ def _without_search(task: Task) -> Design:
         certificate=Certificate(task.graph, task.epsilon, consumer, prices),
         stopped=True,
         # A random remap may do better for the worst answer.
-        baselines={} if averse else {name: float(x) for name, x in losses.items() if name},
+        baselines={} if averse else {name: one[0] for name, one in found.items() if name},
     )
 
 

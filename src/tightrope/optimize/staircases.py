@@ -56,11 +56,6 @@ class StaircaseResult:
             found[k] = joined(problem, found.get(k), heights)
         return found
 
-    @property
-    def bound(self) -> float:
-        """What the prices prove, if they do."""
-        return float(self.prices.sum())
-
 
 def solve_staircases(
     costs: Floats,

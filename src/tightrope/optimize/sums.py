@@ -75,7 +75,7 @@ def staircases_route(task: Task) -> Plan | str:
         if quick and found is not rough:
             task.watch.say("proving the prices by staircases")
             prices = proved_prices(costs, prices, width, task.alpha)
-        if rough is not None and rough.bound > prices.sum():
+        if rough is not None and rough.prices.sum() > prices.sum():
             prices = rough.prices
         design = finished(
             task,

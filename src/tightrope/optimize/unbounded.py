@@ -125,17 +125,16 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     It is the loss of the noise itself where that is proved to be the best one; else a bound from
     the least loss of each layer, or from each coordinate alone.
     """
-    lattice = graph.unbounded
-    assert lattice is not None
+    noise = best_noise(graph, epsilon, loss)
+    lattice = noise.lattice
     form, k = lattice.form, lattice.parts
     by_layer = loss == "distance" or (loss == "absolute" and form == "roots" and not lattice.hidden)
     if loss == "binary" or form in ("line", "cross") or (by_layer and form != "range"):
-        return best_noise(graph, epsilon, loss).expected(loss)
+        return noise.expected(loss)
     g, many = epsilon.alpha, 1 if loss == "distance" else k
     alone = many * (2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g))
     if form == "range":
         return alone
-    noise = UnboundedNoise(graph, epsilon)
     t = least = np.arange(len(noise.layers), dtype=np.float64)
     if loss == "squared" and form == "cube":
         least = t * t
