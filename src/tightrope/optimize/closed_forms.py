@@ -172,9 +172,11 @@ def symmetric_route(task: Task) -> Plan | str:
     """
     if not task.is_binary:
         return _not_binary(task)
-    if not task.is_even:
-        averse = task.consumer.risk_averse
-        return "not all answers are possible" if averse else "the prior is not uniform"
+    consumer = task.consumer
+    if consumer.risk_averse and not consumer.all_answers:
+        return "not all answers are possible"
+    if not (consumer.risk_averse or consumer.prior.is_uniform):
+        return "the prior is not uniform"
     balls = task.graph.constant_ball_sizes
     if balls is None:
         return "answers of the graph see balls of different sizes"

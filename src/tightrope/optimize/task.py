@@ -97,13 +97,6 @@ class Task:
         """Return the consumer with this prior and the same loss."""
         return Consumer(prior=prior, loss=self.consumer.loss)
 
-    @property
-    def is_even(self) -> bool:
-        """Whether all answers count alike: a uniform prior, or all of them possible."""
-        if self.consumer.risk_averse:
-            return len(self.consumer.support) == self.graph.size
-        return self.consumer.prior.is_uniform
-
     @functools.cached_property
     def scale(self) -> float:
         """What a gap is measured by where losses of both signs cancel: a part of their size."""
