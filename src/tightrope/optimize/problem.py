@@ -116,7 +116,7 @@ class Problem:
     @functools.cached_property
     def guesses(self) -> Ints:
         """The columns of ``costs`` that stand for their class of guesses."""
-        return np.array([*self.copies])
+        return np.fromiter(self.copies, np.int64)
 
     @property
     def size(self) -> int:
