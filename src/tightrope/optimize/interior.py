@@ -234,7 +234,9 @@ class _Path:
             given = (a[part] if isinstance(a, np.ndarray) and a.ndim > 1 else a for a in arrays)
             return kernel(self.net, self.shares[part], *given)
 
-        return list(self.pool.map(run, range(0, len(self.x), size)))
+        # This thread takes the first of them: a short loop is over before another has begun.
+        others = [self.pool.submit(run, begin) for begin in range(size, len(self.x), size)]
+        return [run(0), *(one.result() for one in others)]
 
     def _pairs(self, kernel: Callable[..., Any], aim: Any, move: Any, *arrays: Any) -> list[Any]:
         """Run a compiled loop along a direction, on the guesses and on the loss rows."""

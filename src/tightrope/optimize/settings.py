@@ -68,9 +68,9 @@ class SolverSettings:
 
     # -- column generation ------------------------------------------------------------------
     #: When masters and pricing have taken this part of the time that the interior-point method
-    #: would, the latter takes over: faces have grown too wide. 29 random questions of some seconds
-    #: take 122 s in all with 0.2 and with 0.4, and 145 with 0.8; sum(48,8) with a random prior
-    #: takes 21 s with 0.2 instead of 9, two counts of 16 people 15 with 0.8 instead of 10.
+    #: would, the latter takes over: faces have grown too wide. 200 random questions take 162 s of
+    #: a processor with 0.1, 165 with 0.03, 174 with 0.3 and 191 with 0, where priors on few
+    #: answers suffer: sum(197,2) with a spiky one takes 8.4 s instead of 0.7.
     interior_wait: float = 0.1
     #: Most rounds, and rounds without progress after which the search ends where there is no other
     #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
