@@ -685,31 +685,32 @@ def _solved(fill, near, far, v):
     """Solve L D L' v = v in place."""
     size, (ends, tails), begins, reached = fill[0], fill[1], fill[2], fill[3]
     n = len(v)
+    room = np.empty(np.diff(begins).max())
     for block in range(len(begins) - 1):
         begin, at = block * size, size * begins[block]
         behind = reached[begins[block] : begins[block + 1]]
-        carried = np.zeros(len(behind))
+        room[: len(behind)] = 0.0
         for i in range(begin, min(begin + size, n)):
             for j in range(i + 1, ends[i]):
                 v[j] -= near[i, j - begin] * v[i]
-            tail = far[at : at + len(behind)]
             for c in range(tails[i]):
-                carried[c] += tail[c] * v[i]
+                room[c] += far[at + c] * v[i]
             at += len(behind)
         for c in range(len(behind)):
-            v[behind[c]] -= carried[c]
+            v[behind[c]] -= room[c]
     for block in range(len(begins) - 2, -1, -1):
         begin, stop = block * size, min((block + 1) * size, n)
         behind = reached[begins[block] : begins[block + 1]]
-        at, ahead = size * begins[block] + (stop - begin) * len(behind), v[behind]
+        at = size * begins[block] + (stop - begin) * len(behind)
+        for c in range(len(behind)):
+            room[c] = v[behind[c]]
         for i in range(stop - 1, begin - 1, -1):
             at -= len(behind)
-            tail = far[at : at + len(behind)]
             found = v[i] / near[i, i - begin]
             for j in range(i + 1, ends[i]):
                 found -= near[i, j - begin] * v[j]
             for c in range(tails[i]):
-                found -= tail[c] * ahead[c]
+                found -= far[at + c] * room[c]
             v[i] = found
 
 
