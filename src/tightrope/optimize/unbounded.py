@@ -184,11 +184,7 @@ def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
     Beyond the M layers that are answers it has at most
     :math:`N_M e^{-\delta M} / \sum_t N_t e^{-\delta t}` times a geometric series.
     """
-    inner = lattice.people - (lattice.width if lattice.ends else 0)
-    inner //= lattice.parts if lattice.form in ("cross", "roots") else 1
-    inside = inner // (1 if lattice.form == "roots" else 2 * lattice.width)
-    near = math.log(lattice.layer(inside))
-    growth = math.log(lattice.layer(inside + 1)) - near
+    inside, near, growth = _last_layer(lattice)
     if inside < 1 or fall <= growth:
         return math.inf
     rest = -math.expm1(growth - fall)
@@ -203,6 +199,16 @@ def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
         weight += math.log(2 if loss == "distance" else 2 * step * lattice.step)
         weight -= 2 * math.log(rest)
     return math.exp(min(weight, 300.0))
+
+
+@lru_cache(maxsize=64)
+def _last_layer(lattice: NoiseLattice) -> tuple[int, float, float]:
+    """Return M, up to which layers are all answers, log N_M, and how much more the next has."""
+    inner = lattice.people - (lattice.width if lattice.ends else 0)
+    inner //= lattice.parts if lattice.form in ("cross", "roots") else 1
+    inside = inner // (1 if lattice.form == "roots" else 2 * lattice.width)
+    near = math.log(lattice.layer(inside))
+    return inside, near, math.log(lattice.layer(inside + 1)) - near
 
 
 def best_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> UnboundedNoise:
