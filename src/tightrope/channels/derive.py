@@ -122,8 +122,13 @@ class _Program:
         slack = np.vstack([np.repeat(self.g[None, :], m, axis=0), np.ones((2 * n, k))])
         return _Point(z, slack, np.zeros((n, k)), -np.ones(m))
 
-    def solve(self, steps: int = 80) -> tuple[_Point, Floats, float]:
+    def solve(
+        self, gap: float = 1e-12, share: float = 0.05, residual: float = 1e-5, steps: int = 80
+    ) -> tuple[_Point, Floats, float]:
         """Step until the duality gap is closed, or so many times.
+
+        Once no remap exists, a witness within a ``share`` of the best one is good enough. A step
+        that leaves the equations by more than ``residual`` is undone: round-off dominates.
 
         Returns
         -------
@@ -140,12 +145,10 @@ class _Program:
                 between = float((at.z * at.slack).sum())
                 if between + self._residual(at) < least:
                     least, best = between + self._residual(at), at.z
-                # Once no remap exists, a witness within 5 % of the best one is good enough.
-                ahead = self._step(at) if between > max(1e-12, 0.05 * value) else None
+                ahead = self._step(at) if between > max(gap, share * value) else None
                 if ahead is None:
                     break
-                # A step that leaves the equations by more is undone: round-off dominates.
-                if (ahead.z * ahead.slack).sum() < 1e-5 < self._residual(ahead):
+                if (ahead.z * ahead.slack).sum() < residual < self._residual(ahead):
                     break
                 at = ahead
         return at, best, value

@@ -214,19 +214,26 @@ def _float_best(large: Values, small: Values, beat: Fraction | float) -> Found |
     return ((e, o), ratio) if ratio > beat else None
 
 
-def _exact_best(large: Values, small: Values, beat: Fraction | float) -> Found | None:
+def _exact_best(
+    large: Values,
+    small: Values,
+    beat: Fraction | float,
+    *,
+    quotient_error: float = 1e-14,
+    log_error: float = 1e-11,
+) -> Found | None:
     """Return place and value of the largest exact quotient when it is above ``beat``.
 
-    Quotients and logarithms in floats, which are nearer to the exact ones than 1e-14 and 1e-11,
-    leave few places to be compared in integers.
+    Quotients and logarithms in floats, which are no further from the exact ones than their
+    errors, leave few places to be compared in integers.
     """
     if beat == math.inf:
         return None
     quotients = _quotients(large, small)
     top = float(quotients.max())
-    if beat and log_ratio(beat) > math.log(top) + 1e-11:
+    if beat and log_ratio(beat) > math.log(top) + log_error:
         return None
-    close = np.nonzero(quotients >= top * (1 - 1e-14))
+    close = np.nonzero(quotients >= top * (1 - quotient_error))
     # Many places may share few fractions; the first place of each counts.
     first: dict[tuple[int, int], int] = {}
     for k, pair in enumerate(zip(large[close].tolist(), small[close].tolist(), strict=True)):

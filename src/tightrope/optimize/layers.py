@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tightrope.optimize.faces import TIGHT_TOLERANCE
 from tightrope.optimize.problem import Floats, Problem
 
 
@@ -39,7 +40,7 @@ def layered_prices(
     for k in guesses.tolist():
         anchor, cost = int(problem.anchors[k]), problem.costs[:, k]
         away = np.asarray(problem.distances[anchor], float)
-        nearer = np.flatnonzero(np.abs(away[end] + length - away[start]) < 1e-9)
+        nearer = np.flatnonzero(np.abs(away[end] + length - away[start]) <= TIGHT_TOLERANCE)
         nearer = nearer[np.argsort(away[start[nearer]], kind="stable")]
         i, j, fall = start[nearer], end[nearer], problem.alpha ** length[nearer]
         even = 1 / np.bincount(i, minlength=problem.size)[i]

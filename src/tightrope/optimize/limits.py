@@ -208,7 +208,7 @@ class _Search:
     watch: Watch
     settings: SolverSettings
 
-    def run(self) -> tuple[Floats, LimitCertificate, bool]:
+    def run(self, rounding: float = 1e-12) -> tuple[Floats, LimitCertificate, bool]:
         """Return the columns, the certificate, and whether the search was stopped."""
         aim, level = self.aim, self.aim.problem.epsilon
         kind, start, spare = "vulnerability", None, aim.flat
@@ -217,7 +217,7 @@ class _Search:
             kind, (start, spare) = "loss", self._least_loss()
             whose = "the best mechanism has" + (f" at ε = {level}" if level else "")
         least = aim.limited(spare)
-        below = aim.limit < least - 1e-12 * abs(least)
+        below = aim.limit < least - rounding * abs(least)
         if below and kind == "loss" and self.watch.over:
             raise CheckFailed(
                 f"time was up before a mechanism with a loss of at most {aim.limit} was found: the "

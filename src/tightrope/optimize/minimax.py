@@ -119,14 +119,14 @@ class _Search:
         if bound > self.bound:
             self.bound, self.prior = bound, prior
 
-    def _solved(self) -> Floats:
+    def _solved(self, smallest: float = 1e-14) -> Floats:
         """Solve the program over the pairs; keep the remap if it is better; return the prior."""
         from scipy.sparse import coo_array
 
         output, guess = np.nonzero(self.pairs)
         outputs, count = len(self.pairs), len(output)
         losses = self.noise[:, output] * self.losses[:, guess] / self.unit
-        losses[np.abs(losses) < 1e-14] = 0.0
+        losses[np.abs(losses) < smallest] = 0.0
         sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count))
         found = least_worst(sums, losses, np.zeros(len(losses)), total=TOTAL)
         chances = np.zeros(self.pairs.shape)

@@ -230,10 +230,10 @@ class Problem:
         """
         if not self._is_binary:
             return self.guesses
-        gain = self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
+        rounding, gain = 1e-12, self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
         others = gain * self.rates[self.guesses]
         others[np.arange(len(others)), self.guesses] = 0.0
-        kept = self.guesses[gain[self.guesses] > others.max(axis=1) * (1 - 1e-12)]
+        kept = self.guesses[gain[self.guesses] > others.max(axis=1) * (1 - rounding)]
         return kept if len(kept) else self.guesses
 
     @functools.cached_property

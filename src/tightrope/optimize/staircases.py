@@ -203,7 +203,9 @@ class _Program:
                 cost[some] = np.minimum(own, found)
         return guess, cost
 
-    def _entries(self, a: int, b: int, place: int) -> tuple[Ints, Ints, Floats]:
+    def _entries(
+        self, a: int, b: int, place: int, rounding: float = 1e-15
+    ) -> tuple[Ints, Ints, Floats]:
         """Return the rows and entries of one staircase in the program."""
         v, n = self.width, self.n
         low, high = max(0, a - 3 * v), min(n, b + 3 * v + 1)
@@ -212,7 +214,7 @@ class _Program:
         # Rows at a cut that is no end of the line were taken less nothing: they are 0 in truth.
         found[(i < (a - 2 * v if low else 0)) | (i > (b + 2 * v if high < n else n))] = 0.0
         found = self.outward(found, low)
-        used = np.flatnonzero(np.abs(found) > 1e-15)
+        used = np.flatnonzero(np.abs(found) > rounding)
         return i[used], np.full(len(used), place), found[used]
 
     def taken(self, values: Floats, low: int = 0) -> Floats:
@@ -338,7 +340,14 @@ def cheapest_cores(
 
 
 def tightest_cores(
-    costs: Floats, prices: Floats, width: int, alpha: float, guesses: Ints, steps: int = 4
+    costs: Floats,
+    prices: Floats,
+    width: int,
+    alpha: float,
+    guesses: Ints,
+    *,
+    steps: int = 4,
+    close: float = 1e-9,
 ) -> tuple[Ints, Floats]:
     """Return for each guess the core whose staircase leaves the least of its costs unpriced.
 
@@ -358,7 +367,7 @@ def tightest_cores(
         cores = np.stack([low, high], axis=1)
         paid = staircases(cores, len(prices), width, alpha) @ prices
         raised[:, 0] += np.where(paid > 0, found / np.where(paid > 0, paid, 1.0), 0.0)
-        if (np.abs(found) <= 1e-9 * paid).all():
+        if (np.abs(found) <= close * paid).all():
             break
     return cores, raised[:, 0]
 

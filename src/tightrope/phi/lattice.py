@@ -454,15 +454,19 @@ def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDA
 
 @functools.lru_cache(maxsize=256)
 def symbol_floor(
-    alpha: float, widths: tuple[int, ...], most: int = 1 << 22, cut: float = 1e-13
+    alpha: float,
+    widths: tuple[int, ...],
+    most: int = 1 << 22,
+    cut: float = 1e-13,
+    rounding: float = 1e-12,
 ) -> float | None:
     r"""Return a positive lower bound of the symbol of :math:`\max_k \lceil|\Delta_k|/w_k\rceil`.
 
     In the plane with widths 1 the distance is a sum of two along the diagonals, and
     :math:`f \ge ((1-\sqrt\alpha)/(1+\sqrt\alpha))^2`. Otherwise f is sampled on a grid and
     corrected for the gaps by its largest second derivative and for the part of the series cut
-    off, which is at most ``cut``, and for the rounding of the transform, 1e-12 of the sum of the
-    series. ``None`` when that is not positive, or would need more than ``most`` points.
+    off, which is at most ``cut``, and for the ``rounding`` of the transform, a part of the sum of
+    the series. ``None`` when that is not positive, or would need more than ``most`` points.
 
     Examples
     --------
@@ -492,7 +496,7 @@ def symbol_floor(
     np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
     least = float(np.fft.rfftn(wrapped).real.min())
     gap = bend * axes * (2 * math.pi / points) ** 2 / 8
-    floor = least - gap - _outside(alpha, widths, reach) - 1e-12 * float(values.sum())
+    floor = least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
     return floor if floor > 0 else None
 
 
@@ -713,7 +717,9 @@ def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
     return np.where(column - row < width, weights, 0.0)
 
 
-def _fits(made: Modes, rows: NDArray[np.float64], width: int, alpha: float) -> bool:
+def _fits(
+    made: Modes, rows: NDArray[np.float64], width: int, alpha: float, tolerance: float = 1e-9
+) -> bool:
     """Whether the entries near an end solve the rows there and the rule beyond them."""
     near = made.entries(np.arange(3 * width))
     ends = rows @ near[: rows.shape[1]] - 1
@@ -721,4 +727,4 @@ def _fits(made: Modes, rows: NDArray[np.float64], width: int, alpha: float) -> b
     beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)
     scale = max(1.0, float(np.abs(near).max()))
     worst = max(float(np.abs(ends).max()), float(np.abs(beyond).max()))
-    return bool(np.isfinite(near).all() and worst <= 1e-9 * scale)
+    return bool(np.isfinite(near).all() and worst <= tolerance * scale)

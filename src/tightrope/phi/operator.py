@@ -220,11 +220,18 @@ class Phi:
         r"""Solve :math:`\Phi z = 1`: the tight-constraints mechanism's diagonal [A, Lemma 3]."""
         return self._solve(np.ones(self.size))
 
-    def _solve(self, b: NDArray[np.float64], refinements: int = 4) -> Solution:
+    def _solve(
+        self,
+        b: NDArray[np.float64],
+        refinements: int = 4,
+        tolerance: float = 1e-9,
+        largest: float = 1e12,
+    ) -> Solution:
         """Solve and improve the solution until its signs are certain.
 
-        It counts as solved with proven signs, or a residual of at most 1e-9 and all entries below
-        1e12, both relative to b: a nearly singular Φ answers with huge entries that cancel.
+        It counts as solved with proven signs, or with a residual within ``tolerance`` and no entry
+        above the ``largest``, both relative to b: a nearly singular Φ answers with huge entries
+        that cancel.
         """
         structure, target = self.structure, b.astype(np.longdouble)
         if structure.is_singular(self.alpha):
@@ -241,7 +248,7 @@ class Phi:
                 if proven or (error is None and np.abs(left).max() <= self._enough(x, b)):
                     break
         residual, scale = float(np.abs(rest).max()), max(1.0, float(np.abs(b).max()))
-        small = residual <= 1e-9 * scale and np.abs(best).max() < 1e12 * scale
+        small = residual <= tolerance * scale and np.abs(best).max() < largest * scale
         if not (small or proven) and self.size <= DenseStructure.limit:
             return self._all_solutions(b)
         if b.any() and not best.any():
@@ -254,14 +261,16 @@ class Phi:
         """Return Φ|x|, relative to which products with Φ and solutions round."""
         return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
 
-    def _enough(self, x: NDArray[Any], b: NDArray[Any], units: int = 16) -> float:
+    def _enough(
+        self, x: NDArray[Any], b: NDArray[Any], share: float = 1e-12, units: int = 16
+    ) -> float:
         """Return the residual that is small enough where no bound on the inverse is known.
 
         It is a share of the right-hand side, or some units of rounding of a solution in doubles.
         A smaller one would prove nothing.
         """
         rounding = units * float(np.finfo(np.float64).eps) * float(self._weight(x).max())
-        return max(1e-12 * max(1.0, float(np.abs(b).max())), rounding)
+        return max(share * max(1.0, float(np.abs(b).max())), rounding)
 
     def _error(self, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
         """Bound the distance of x from the true solution by the residual, or return ``None``.
