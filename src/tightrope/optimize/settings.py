@@ -69,8 +69,8 @@ class SolverSettings:
     # -- column generation ------------------------------------------------------------------
     #: When masters and pricing have taken this part of the time that the interior-point method
     #: would, the latter takes over: faces have grown too wide. 200 random questions take 162 s of
-    #: a processor with 0.1, 165 with 0.03, 174 with 0.3 and 191 with 0, where priors on few
-    #: answers suffer: sum(197,2) with a spiky one takes 8.4 s instead of 0.7.
+    #: a processor with 0.1, 165 with 0.03 and 174 with 0.3. With 0 priors on few answers suffer:
+    #: sum(197,2) with a spiky one takes 8.4 s instead of 0.7.
     interior_wait: float = 0.1
     #: Most rounds, and rounds without progress after which the search ends where there is no other
     #: method left. With 4 of the latter six of 200 random questions ended uncertified: prices can
