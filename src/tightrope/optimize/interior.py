@@ -12,7 +12,7 @@ multipliers :math:`y^k \ge 0` of these rows a Newton step needs, for each guess,
 a matrix with the pattern of the graph, and one dense system, with :math:`\sum_k H_k^{-1}`, for
 the prices. For the worst loss :math:`c_k = w\,\ell_k` with a prior w that is sought as well: the
 multipliers of rows :math:`s = t - \sum_k \ell_k x^k \ge 0`, in the same dense system. The nodes are
-ordered to make the band of :math:`H_k` narrow [Cuthill and McKee, 1969].
+ordered to make the factor of :math:`H_k` small (:mod:`tightrope.optimize.elimination`).
 The steps are those of [S. Mehrotra, "On the implementation of a primal-dual interior point
 method", 1992] with the centrality correctors of [J. Gondzio, 1996].
 

@@ -158,21 +158,15 @@ def minimise(
         # Numbers of variables, and of rows as -1, -2, …
         basic = solver.getBasicVariables()[1]
         is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
-    values, duals = _solution(solver)
+    found = solver.getSolution()
     return Solved(
         value=value,
-        values=values,
-        duals=duals / scale,
+        values=np.array(found.col_value),
+        duals=np.array(found.row_dual) / scale,
         basic_columns=is_basic[:total],
         basic_rows=is_basic[total:],
         seconds=step * taken,
     )
-
-
-def _solution(solver: Any) -> tuple[Floats, Floats]:
-    """Return the values of the variables, and the duals of the rows."""
-    found = solver.getSolution()
-    return np.array(found.col_value), np.array(found.row_dual)
 
 
 def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
