@@ -5,10 +5,15 @@
 ('not a mechanism file: it is only 7 bytes long',)
 """
 
-from tightrope.certify.make import Limited as Limited, Proof as Proof, certify as certify
+from tightrope.certify.judge import judge_script as judge_script
+from tightrope.certify.make import (
+    Limited as Limited,
+    Proof as Proof,
+    certify as certify,
+    certify_sharpened as certify_sharpened,
+)
 from tightrope.certify.mechanism import (
     Mechanism as Mechanism,
-    judge_script as judge_script,
     verify as verify,
 )
 from tightrope.certify.scores import (
@@ -17,4 +22,9 @@ from tightrope.certify.scores import (
     by_score as by_score,
     is_by_score as is_by_score,
     read as read,
+)
+from tightrope.certify.tuples import (
+    Bracket as Bracket,
+    JointQuantiles as JointQuantiles,
+    TupleMechanism as TupleMechanism,
 )

@@ -28,14 +28,15 @@ from tightrope.certify import judge
 from tightrope.certify.mechanism import Mechanism, canonical_text, checked, judged_graph
 from tightrope.certify.weights import (
     LISTED_WEIGHTS,
-    as_they_are,
+    exact_weights,
     lattice_weights,
     round_channel,
     rule_weights,
+    sharpened_weights,
 )
 from tightrope.channels import Channel, UnboundedNoise
 from tightrope.channels.privacy import allowed_ratio, is_private
-from tightrope.epsilon import Epsilon
+from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.queries import Query, query
@@ -44,7 +45,9 @@ Sections = dict[str, NDArray[Any]]
 Guesses = NDArray[np.int64] | None
 
 
-def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], nodes: int) -> bytes:
+def encode(
+    header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], nodes: int
+) -> bytes:
     r"""Return the bytes of a file.
 
     Parameters
@@ -62,12 +65,14 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
     >>> data[:10], len(data[-32:])
     (b'\x89tightrope', 32)
     """
-    described, body = [], []
+    described = []
+    body = []
     for name, array in sections.items():
         flat = np.asarray(array).ravel()
         chunk = judge.section_chunk(name, nodes)
         width = 8
         if flat.dtype == object:
+            # Two's complement: a sign bit above the largest magnitude, in whole 64-bit limbs.
             bits = max(int(flat.max(initial=0)), -int(flat.min(initial=0))).bit_length()
             width = -(-(bits + 1) // 64) * 8
         packed = []
@@ -75,12 +80,17 @@ def encode(header: Mapping[str, Any], sections: Mapping[str, NDArray[Any]], node
             some = flat[start : start + chunk]
             raw = some.astype("<i8").tobytes() if width == 8 else b""
             if width > 8:
-                raw = b"".join(int(x).to_bytes(width, "little", signed=True) for x in some)
+                raw = b"".join(
+                    int(x).to_bytes(width, "little", signed=True) for x in some
+                )
             packed.append(zlib.compress(raw, 6))
         sizes = [len(piece) for piece in packed]
-        described.append({"name": name, "width": width, "count": len(flat), "bytes": sizes})
+        described.append(
+            {"name": name, "width": width, "count": len(flat), "bytes": sizes}
+        )
         body += packed
     told = {**header, "sections": described}
+    # Canonical JSON (sorted keys, no spaces): equal designs have equal digests.
     text = json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
     numbers = judge.VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little")
     data = b"".join([judge.MAGIC, numbers, text, *body])
@@ -91,11 +101,22 @@ def plain_header(
     text: str | None, neighbours: str, level: Epsilon, ratios: Sequence[Fraction]
 ) -> dict[str, Any]:
     """Return every field of a header but ``weights``, with null for what does not apply."""
-    absent = ("graph", "delta", "outputs", "window", "consumer", "expected_loss", "limit")
+    absent = (
+        "graph",
+        "delta",
+        "outputs",
+        "window",
+        "consumer",
+        "expected_loss",
+        "limit",
+    )
     return {
         "query": text,
         "neighbours": neighbours,
-        "epsilon": {"multiple": str(level.multiple), "base": level.base and str(level.base)},
+        "epsilon": {
+            "multiple": str(level.multiple),
+            "base": level.base and str(level.base),
+        },
         "ratios": [str(ratio) for ratio in ratios],
         **dict.fromkeys((*absent, "certificate", "bound")),
     }
@@ -117,7 +138,9 @@ def encode_label(label: Hashable) -> Any:
         return {"float": float(label).hex()}
     if isinstance(label, tuple):
         return [encode_label(part) for part in label]
-    raise InputError(f"a label must be a number, a text or a tuple of them, got {label!r}")
+    raise InputError(
+        f"a label must be a number, a text or a tuple of them, got {label!r}"
+    )
 
 
 def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
@@ -128,6 +151,7 @@ def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
     """
     sections: Sections = {}
     labels = [graph.label(i) for i in range(graph.nodes)]
+    # Labels 0 … n-1 are the default and are not listed.
     plain = all(type(x) is int and x == i for i, x in enumerate(labels))
     if len(graph.edges):
         sections["edges"] = graph.edges
@@ -140,7 +164,9 @@ def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
 
 def _has_name(loss: Any, graph: AnswerGraph) -> bool:
     """Whether the judge knows this loss by its name, on the same graph."""
-    if loss.name not in ("absolute", "squared", "distance") or not hasattr(loss, "graph"):
+    if loss.name not in ("absolute", "squared", "distance") or not hasattr(
+        loss, "graph"
+    ):
         return False
     return graph.agrees_with(loss.graph)
 
@@ -156,7 +182,9 @@ def _whole_prior(exact: list[Fraction]) -> tuple[dict[str, Any], NDArray[Any]]:
 def _dyadic(values: list[Any]) -> tuple[dict[str, Any], NDArray[Any]]:
     one = 1 << 61
     ratios = (value.as_integer_ratio() for value in values)
+    # Round v = p/q to a multiple of 2^-61 in integers: ⌊(2p·2^61 + q) / (2q)⌋.
     counts = np.array([(2 * p * one + q) // (2 * q) for p, q in ratios], object)
+    # The largest count absorbs the rounding, where its relative effect is smallest.
     counts[int(counts.argmax())] += one - sum(counts.tolist())
     return {"kind": "listed", "total": one}, counts.astype(np.int64)
 
@@ -168,6 +196,7 @@ def _losses(loss: Any, size: int) -> tuple[int, NDArray[Any]]:
             "binary loss needs no list"
         )
     floats = np.stack([loss.column(k) for k in range(loss.guess_count)])
+    # Floats below 2^53 represent integers exactly, so no fractions are needed.
     if (floats == np.rint(floats)).all() and abs(floats).max() < 2**53:
         return 1, floats.astype(np.int64)
     exact = [loss.exact(i, k) for k in range(loss.guess_count) for i in range(size)]
@@ -195,6 +224,8 @@ class Proof:
         * ``tree``: what each guess leaves is sent to its root, so nothing more is listed.
         * ``line``: on a path, with a power of the distance as loss, for all guesses at once.
         * ``stairs``: on a power of a path answers on both sides of a core pay for those nearer.
+        * ``cosets``: on a power of a path multipliers for each guess inside its own coset, every
+          so many-th answer.
         * ``phi``: a vector :math:`y \ge 0` with :math:`y\Phi \ge \pi`: binary utility is at most
           its sum [A, Thm 1; P2 for any prior].
         * ``envelope``: on a tree, the least v with :math:`v \ge \pi` and :math:`v_h \ge \alpha v_i`
@@ -210,7 +241,7 @@ class Proof:
         For each guess its root, or first and last answer of the core of its cheapest staircase.
     layers, stride
         How many layers of a staircase are counted on each side; the prices of stretched ends are
-        those of every so many-th answer.
+        those of every so many-th answer, and a coset holds every so many-th.
     slope
         β of the prior β^d around the middle, for which an unbounded question's own bound is proved.
     mix
@@ -267,11 +298,12 @@ class Limited:
     attack: ArrayLike | None = None
 
 
-def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
+def make_dual_feasible(consumer: judge.Consumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
+    proof = judge.proof_of(consumer)
     if "prices" not in sections:
-        return judge.lower_bound(consumer)
+        return proof.lower_bound(consumer)
     prices = sections["prices"]
     if kind == "line":
         sections["places"] = _cut_steps(consumer, prices)
@@ -279,8 +311,10 @@ def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
     rounds = {"phi": 4, "stairs": 8, "stretched": 16, "tree": 64}.get(kind, 1)
     for _ in range(rounds):
         short = prices * 0
-        for _, places, debt in judge.debts(consumer, prices):
+        for _, places, debt in judge.repairs(consumer, prices):
+            # A price occurs in many conditions: decrease it by the largest shortfall among them.
             np.maximum.at(short, places, debt)
+        # A shortfall above a tenth of y is no round-off: further rounds would not repair it.
         far = kind == "phi" and 10 * short.max() > abs(prices).max()
         prices = prices - short
         if far or not short.any():
@@ -288,14 +322,16 @@ def settled(consumer: judge.Consumer, sections: Sections) -> Fraction:
     if rounds > 1 and short.any():
         raise CheckFailed("the prices are not paid for, and not only by rounding")
     sections["prices"] = prices
-    return consumer.price_bound(prices)
+    return proof.price_bound(consumer, prices)
 
 
 def _cut_steps(consumer: judge.Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
     """Return for each edge of a path the last guess with its root before it, as differences."""
     costs, owed = judge.line_numbers(consumer, prices)
-    right, n = judge.Side(costs, owed, consumer.file.alphas[0], consumer.power), consumer.n
+    right = judge.Side(costs, owed, consumer.alphas[0], consumer.power)
+    n = consumer.n
     cuts = [-1]
+    # Cuts never decrease along the path, so all searches together take O(n) steps.
     for j in range(1, n):
         cut = cuts[-1]
         while cut < n - 1 and not right.rise(j, cut + 1):
@@ -315,6 +351,7 @@ def dyadic(values: ArrayLike, what: str) -> NDArray[Any]:
     numbers = np.asarray(values).ravel().tolist()
     if not all(map(math.isfinite, numbers)):
         raise InputError(f"{what} must be finite")
+    # Floor division rounds down for negative numbers too, where int() rounds towards 0.
     return np.array([int(x * 2**PRICE_BITS // 1) for x in numbers], object)
 
 
@@ -326,15 +363,28 @@ def limit_fields(given: Limited) -> tuple[dict[str, Any], int | None, Sections]:
         bits = 80  # binary places of what a listed attacker gains
         attack = np.ldexp(np.asarray(given.attack, np.float64), bits)
         attacker = {"kind": "listed", "actions": len(attack), "denominator": 1 << bits}
-        sections["attack"] = np.array([round(x) for x in attack.ravel().tolist()], object)
-    fields = {"limited": given.limited, "most": "0", "vulnerability": "0", "attacker": attacker}
+        sections["attack"] = np.array(
+            [round(x) for x in attack.ravel().tolist()], object
+        )
+    fields = {
+        "limited": given.limited,
+        "most": "0",
+        "vulnerability": "0",
+        "attacker": attacker,
+    }
     if given.proof is None:
         return fields, None, sections
     weight = int(dyadic(given.weight, "the weight of a limit")[0])
+    # A limited vulnerability has multiplier θ, so each row of choices sums to θ; else to 1.
     share = weight if given.limited == "vulnerability" else 1 << PRICE_BITS
-    choices = dyadic(given.choices, "choices").reshape(len(np.asarray(given.choices)), -1)
+    choices = dyadic(given.choices, "choices").reshape(
+        len(np.asarray(given.choices)), -1
+    )
     choices = choices * share // choices.sum(axis=1, keepdims=True)
-    choices[np.arange(len(choices)), choices.argmax(axis=1)] += share - choices.sum(axis=1)
+    # The largest choice of a row absorbs the rounding, so that the sum is exact.
+    choices[np.arange(len(choices)), choices.argmax(axis=1)] += share - choices.sum(
+        axis=1
+    )
     sections["choices"] = choices.ravel()
     return fields, weight, sections
 
@@ -396,8 +446,10 @@ def certify(
     >>> verify(made).private_for_question, made.total == 2**62
     (True, True)
     """
-    level, asked = Epsilon.of(epsilon), query(question, neighbours)
-    text, answers = canonical_text(asked), asked.graph if window is None else window[1]
+    level = Epsilon.of(epsilon)
+    asked = query(question, neighbours)
+    text = canonical_text(asked)
+    answers = asked.graph if window is None else window[1]
     if channel.shape[0] != answers.size:
         raise InputError(
             f"a mechanism needs one row for each of the {answers.size} answers of "
@@ -409,18 +461,22 @@ def certify(
     by_rule = noise is not None and noise.epsilon == level and text is not None
     ends = getattr(certificate, "kind", None) in ("stretched", "unbounded")
     if (ends or noise is not None) and not by_rule:
-        raise InputError("bounds without ends are for noise at its ε, on a named question")
+        raise InputError(
+            "bounds without ends are for noise at its ε, on a named question"
+        )
     if ends and float(level) > LARGEST_UNBOUNDED:
         raise InputError(
             f"the best noise without ends is proved for ε up to {LARGEST_UNBOUNDED}, got {level}"
         )
     try:
-        graph, moved = None, None
+        graph = None
+        moved = None
         if noise is None:
             graph = judged_graph(asked.graph, by_rule=text is not None)
             if window is not None:
                 graph = judge.window_graph(graph, window[0], answers.size)
         lengths = [Fraction(1)] if graph is None else graph.lengths
+        # One p/q ≤ e^(ε·length) for each length of an edge.
         ratios = [allowed_ratio(level, float(length)) for length in lengths]
         header = plain_header(text, asked.neighbours.value, level, ratios)
         draft = Draft(asked, level, answers, graph, header, {})
@@ -436,12 +492,62 @@ def certify(
         if consumer is not None:
             draft.add_consumer(consumer, guesses, certificate)
     except judge.Refused as refused:
+        # The judge begins every message about its size limits with these words.
         large = str(refused).startswith("too large")
         raise (TooLarge if large else CheckFailed)(str(refused)) from None
+    # Without rows there is no section of weights whose chunks must hold whole columns.
     nodes = 1 if graph is None else graph.nodes
     made = checked(Mechanism(encode(draft.header, draft.sections, nodes)))
     made.moved = moved
     return made
+
+
+def certify_sharpened(coarse: Mechanism, epsilon: Level) -> Mechanism:
+    """Return the mechanism of a finer number that follows a coarse one already published.
+
+    Both numbers together are private at the finer level; the judge checks that, at any size.
+
+    Parameters
+    ----------
+    coarse
+        Noise on a line with steps of 1 (counts), or a mechanism that was made here.
+    epsilon
+        The finer level, for both numbers together.
+
+    Examples
+    --------
+    >>> from tightrope.channels import UnboundedNoise
+    >>> asked = query("count(1000000)")
+    >>> coarse = certify(UnboundedNoise(asked.graph, "0.5"), asked, "0.5")
+    >>> both = certify_sharpened(coarse, 1)
+    >>> both.verdict.private, both.kind, len(both.to_bytes()) < 1000
+    (True, 'sharpened', True)
+    >>> certify_sharpened(both, "0.7")
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: the finer level must be above ε = 1, which is paid already, got 0.7
+    """
+    level = Epsilon.of(epsilon)
+    noise = coarse.noise
+    # The theorem of the pair is about a line with steps of 1, where layers are the weights.
+    if noise is None or noise.lattice.form != "line" or noise.lattice.width != 1:
+        raise InputError(
+            "a finer number is proved by rule after noise without ends on one count, not after "
+            f"{coarse.kind} weights for {coarse.query}"
+        )
+    if level.ratio <= coarse.ratio:
+        raise InputError(
+            f"the finer level must be above ε = {coarse.epsilon}, which is paid already, got "
+            f"{level}"
+        )
+    asked = coarse.question
+    header = plain_header(asked.text, coarse.neighbours, level, [level.ratio])
+    try:
+        header["weights"] = sharpened_weights(asked, level.ratio, noise)
+        return checked(Mechanism(encode(header, {}, 1)))
+    except (judge.Refused, InputError) as refused:
+        large = "too large" in str(refused)
+        raise (TooLarge if large else CheckFailed)(str(refused)) from None
 
 
 @dataclass(frozen=True)
@@ -475,20 +581,27 @@ class Draft:
     def consumer(self) -> judge.Consumer:
         """Return the consumer as the judge reads it."""
         contents = judge.Contents(self.header, self.sections)
-        if self.graph is None:
-            return judge.LatticeConsumer(judge.LatticeWeights(contents))
-        return judge.Consumer(judge.Weights(contents, self.graph, self.asked.graph.size))
+        kind = judge.WEIGHTS[self.header["weights"]["kind"]]
+        place = () if self.graph is None else (self.graph, self.asked.graph.size)
+        consumer: judge.Consumer = kind(contents, *place).consumer()
+        return consumer
 
     def add_weights(
         self, channel: Channel, consumer: Any, guess_of: Guesses, delta: Fraction | None
     ) -> tuple[Guesses, float]:
         """Write the weights; return the guesses, unless outputs are their own, and what moved."""
-        graph, header = self.graph, self.header
+        graph = self.graph
+        header = self.header
         assert graph is not None
-        found, many = None, graph.nodes * channel.shape[1]
-        listed = guess_of is not None and (graph.form != "box" or many <= LISTED_WEIGHTS)
+        found = None
+        many = graph.nodes * channel.shape[1]
+        # Remapped outputs are listed, except on boxes too large for a list.
+        listed = guess_of is not None and (
+            graph.form != "box" or many <= LISTED_WEIGHTS
+        )
         if delta is not None:
-            found, header["delta"] = as_they_are(channel), str(delta)
+            found = exact_weights(channel)
+            header["delta"] = str(delta)
         elif graph.form != "list" and graph.nodes >= RULE_FROM and not listed:
             name = "" if consumer is None or graph.line is None else consumer.loss.name
             power = {"absolute": 1, "squared": 2}.get(name, 0)
@@ -498,28 +611,39 @@ class Draft:
             try:
                 found = round_channel(channel, graph, ratios)
             except CheckFailed as failed:
+                # If the design itself is not private, report its worst pair of rows.
                 proof = is_private(channel, self.answers, self.level, tolerance=0)
                 raise CheckFailed(str(failed if proof else proof)) from None
         self.add("weights", (found.fields, found.sections))
-        if found.kept is None and graph.nodes > 1 << 20:  # such a rule has no other outputs
+        if (
+            found.kept is None and graph.nodes > 1 << 20
+        ):  # such a rule has no other outputs
             return guess_of, found.moved
         kept = np.arange(graph.nodes) if found.kept is None else found.kept
         pairs = zip(range(graph.nodes), kept.tolist(), strict=False)
+        # Outputs that are named like the answers need no list of names.
         alike = all(graph.label(i) == channel.output_label(o) for i, o in pairs)
         if not alike or len(kept) != graph.nodes:
             if len(kept) >= 1 << 20:
-                raise TooLarge(f"{len(kept)} outputs other than the answers do not fit into a file")
-            header["outputs"] = [encode_label(channel.output_label(o)) for o in kept.tolist()]
+                raise TooLarge(
+                    f"{len(kept)} outputs other than the answers do not fit into a file"
+                )
+            header["outputs"] = [
+                encode_label(channel.output_label(o)) for o in kept.tolist()
+            ]
         guess_of = kept if guess_of is None else guess_of[kept]
         # An output is its own guess where it has the name of that answer.
         own = np.array_equal(guess_of, np.arange(len(kept)))
-        return None if own and (alike or len(kept) > graph.nodes) else guess_of, found.moved
+        return None if own and (
+            alike or len(kept) > graph.nodes
+        ) else guess_of, found.moved
 
     def add_consumer(
         self, consumer: Any, guess_of: Guesses, certificate: Proof | Limited | None
     ) -> None:
         """Write the consumer, its exact loss and the certificate made exact."""
-        header, sections = self.header, self.sections
+        header = self.header
+        sections = self.sections
         limit = certificate if isinstance(certificate, Limited) else None
         proof = certificate.proof if isinstance(certificate, Limited) else certificate
         header["expected_loss"] = "0"
@@ -535,35 +659,48 @@ class Draft:
             # Guesses are said for the outputs that have prices; the others are their own.
             ends = (header["certificate"] or {}).get("ends", 0)
             if guess_of is not None:
-                guess_of = np.append(guess_of, np.arange(len(guess_of), ends)) if ends else None
+                guess_of = (
+                    np.append(guess_of, np.arange(len(guess_of), ends))
+                    if ends
+                    else None
+                )
             if not consumer.risk_averse and not consumer.prior.is_uniform:
                 start, inside = consumer.prior.window
                 header["window"] = {"start": start, "size": len(inside)}
         mix = None if proof is None else proof.mix
+        # Try the loss by its name first: a list takes space, but deriving it may cost too much.
         for listed in (False, True):
-            self.add("consumer", self.consumer_fields(consumer, mix, guess_of, listed=listed))
+            self.add(
+                "consumer", self.consumer_fields(consumer, mix, guess_of, listed=listed)
+            )
             try:
                 costs = read = self.consumer()
                 loss = read.expected()
                 break
-            except judge.Refused:  # a loss too dear to derive from its name may still be listed
+            except (
+                judge.Refused
+            ):  # a loss too dear to derive from its name may still be listed
                 known = header["consumer"]["loss"]["kind"] in ("binary", "listed")
                 if listed or known or self.graph is None:
                     raise
-        header["expected_loss"], counted = str(loss), Fraction(0)
+        header["expected_loss"] = str(loss)
+        counted = Fraction(0)
         if limit is not None:
             costs = limited = judge.LimitedCosts(read)
             gained = limited.vulnerability
+            # Integer weights may pass the limit by round-off: then state their value as the limit.
             most = max(limit.most, gained if limit.limited == "vulnerability" else loss)
             limited.limit |= {"vulnerability": gained, "most": most}
             header["limit"] |= {"vulnerability": str(gained), "most": str(most)}
+            # θ·limit, which the Lagrangian bound loses again.
             counted = Fraction(0) if proof is None else limited.weigh()
         if proof is not None:
-            header["bound"] = str(settled(costs, sections) - counted)
+            header["bound"] = str(make_dual_feasible(costs, sections) - counted)
 
     def proposed(self, given: Proof, loss: str) -> tuple[dict[str, Any], Sections]:
         """Return header fields and sections of a proof as it is proposed, in dyadic numbers."""
-        graph, fields = self.graph, {"kind": given.kind, "bits": PRICE_BITS}
+        graph = self.graph
+        fields = {"kind": given.kind, "bits": PRICE_BITS}
         if given.kind == "unbounded":
             slope = Fraction(round(given.slope * 2**40), 2**40)
             return {"kind": given.kind, "slope": str(slope)}, {}
@@ -576,37 +713,57 @@ class Draft:
             raise InputError(f"there must be {graph.nodes} prices, got {len(prices)}")
         places = np.asarray(given.places, np.int64).ravel()
         if given.kind == "phi":
+            # y ≥ 0 is a condition of its own; it is stored as the price -y, to be decreased.
             y = np.maximum(prices, 0)
             # Where all answers look alike y is constant, but for the rounding of floats.
-            constant = bool(y.max() - y.min() <= y.max() >> 30) and graph.looks_alike
+            constant = bool(y.max() - y.min() <= y.max() >> 30) and judge.is_transitive(
+                graph
+            )
             cover = y[[y.argmax()]] if constant else y
             return fields | {"constant": constant}, {"prices": -cover}
-        if given.kind != "multipliers":
+        if given.kind not in ("multipliers", "cosets"):
             fields |= {"weight": None} if given.kind == "tree" else {}
             return fields, {"prices": prices, "places": places}
         value = dyadic(given.arcs[3], "multipliers")
-        guess, start, end = (np.asarray(part, np.int64).ravel() for part in given.arcs[:3])
+        guess, start, end = (
+            np.asarray(part, np.int64).ravel() for part in given.arcs[:3]
+        )
         if not len(value) == len(guess) == len(start) == len(end):
-            raise InputError("multipliers need a guess, a start, an end and a value each")
+            raise InputError(
+                "multipliers need a guess, a start, an end and a value each"
+            )
         keep = np.flatnonzero(value > 0)
         keep = keep[np.lexsort((end[keep], start[keep], guess[keep]))]
         # Each condition has one price in it: from far above, every price falls to the least of its
         # conditions, whether the solver had it too high or too low.
         sections = {"prices": prices + (1 << 400)}
         if len(keep):
-            named = zip(("guess", "from", "to", "value"), (guess, start, end, value), strict=True)
+            named = zip(
+                ("guess", "from", "to", "value"),
+                (guess, start, end, value),
+                strict=True,
+            )
             sections |= {f"arc_{name}": part[keep] for name, part in named}
-        return fields | {"arcs": len(keep), "weight": None}, sections
+        own = {"stride": given.stride} if given.kind == "cosets" else {"weight": None}
+        return fields | own | {"arcs": len(keep)}, sections
 
     def _stretched(self, given: Proof, loss: str) -> tuple[dict[str, Any], Sections]:
         """Return header fields and sections of prices for the ends as they are proposed."""
-        asked, alpha = self.asked, self.level.alpha
-        width = judge.question_lattice(asked.text, asked.neighbours.value).width // given.stride
-        floats, cores = np.asarray(given.prices, np.float64), np.asarray(given.places, np.int64)
-        most = int(judge.distances(loss, np.array([given.layers * width], object))[0])
+        asked = self.asked
+        alpha = self.level.alpha
+        width = (
+            judge.question_lattice(asked.text, asked.neighbours.value).width
+            // given.stride
+        )
+        floats = np.asarray(given.prices, np.float64)
+        cores = np.asarray(given.places, np.int64)
+        most = int(judge.line_loss(loss, np.array([given.layers * width], object))[0])
+        # Bounds every |loss - price| that enters a sum, in units of a step.
         most += int(abs(floats).max()) + 2
         # What the judge adds up has 61 bits: see its ``_end_debts``.
-        added = judge.added_up(width, given.layers, int(alpha * 2**62), cores[:, 1] - cores[:, 0])
+        added = judge.added_up(
+            width, given.layers, int(alpha * 2**62), cores[:, 1] - cores[:, 0]
+        )
         bits = min(60, 61 - (most * added).bit_length())
         # Payments are rounded down in every layer: a few units less save most of the turns to come.
         spare = 16 + int(16 / (1 - alpha))
@@ -635,34 +792,54 @@ class Draft:
         listed
             Whether a loss with a name is listed nevertheless.
         """
-        graph, sections = self.answers, Sections()
-        fields: dict[str, Any] = {"prior": None, "support": None, "remapped": guess_of is not None}
+        graph = self.answers
+        sections = Sections()
+        fields: dict[str, Any] = {
+            "prior": None,
+            "support": None,
+            "remapped": guess_of is not None,
+        }
+        # A risk-averse consumer has a support, and a prior only where it proves a bound.
         if consumer.risk_averse:
             fields["support"] = {"kind": "all"}
             if not consumer.all_answers:
                 sections["support"] = np.asarray(consumer.support, np.int64)
-                fields["support"] = {"kind": "listed", "count": len(sections["support"])}
+                fields["support"] = {
+                    "kind": "listed",
+                    "count": len(sections["support"]),
+                }
             if mix is not None:
                 chosen = np.asarray(consumer.support, np.int64)
                 weights = np.zeros(graph.size)
+                # Negative probabilities of a solver are round-off: clip them, then renormalise.
                 weights[chosen] = np.maximum(np.asarray(mix, float), 0)[chosen]
-                fields["prior"], sections["prior"] = _dyadic((weights / weights.sum()).tolist())
+                fields["prior"], sections["prior"] = _dyadic(
+                    (weights / weights.sum()).tolist()
+                )
         elif consumer.prior.size != graph.size:
             speaks = f"the consumer speaks of {consumer.prior.size} answers"
             raise InputError(f"{speaks}, the mechanism has {graph.size}")
         elif consumer.prior.is_uniform:
             fields["prior"] = {"kind": "uniform"}
         elif self.header["window"] is None:
-            fields["prior"], sections["prior"] = _whole_prior(list(consumer.prior.exact))
+            fields["prior"], sections["prior"] = _whole_prior(
+                list(consumer.prior.exact)
+            )
         else:
-            prior, named = consumer.prior, getattr(consumer.prior, "named", None)
+            prior = consumer.prior
+            named = getattr(consumer.prior, "named", None)
+            # A header takes numbers of at most 60 digits.
             if named is not None and len(str(named[1])) <= 60:
                 fields["prior"] = {"kind": named[0], "number": str(named[1])}
             else:  # of rows in a window the prior is that of the window alone
                 inside = prior.window[1] if self.graph is None else prior.probabilities
                 fields["prior"], sections["prior"] = _dyadic(inside.tolist())
-        fields["loss"] = {"kind": "binary" if consumer.loss.is_binary else consumer.loss.name}
-        if not consumer.loss.is_binary and (listed or not _has_name(consumer.loss, graph)):
+        fields["loss"] = {
+            "kind": "binary" if consumer.loss.is_binary else consumer.loss.name
+        }
+        if not consumer.loss.is_binary and (
+            listed or not _has_name(consumer.loss, graph)
+        ):
             unit, sections["loss"] = _losses(consumer.loss, graph.size)
             guesses = int(consumer.loss.guess_count)
             fields["loss"] = {"kind": "listed", "denominator": unit, "guesses": guesses}

@@ -11,16 +11,15 @@ import functools
 import os
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tightrope.arrays import LIMITS
 from tightrope.certify import judge
 from tightrope.channels import Channel, IntegerChannel, RuleChannel, UnboundedNoise
-from tightrope.channels.base import LIMITS
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.files import write_whole
@@ -36,7 +35,8 @@ def named_query(text: str, relation: str) -> Query:
     >>> named_query("sum(10, 5)", "change-one")
     Traceback (most recent call last):
     ...
-    tightrope.certify.judge.Refused: question: 'sum(10, 5)' is not the canonical text of a question
+    tightrope.certify.kernel.format.Refused: question: 'sum(10, 5)' is not the canonical text
+    of a question
     """
     try:
         found = named(text, relation)
@@ -68,6 +68,7 @@ def canonical_text(asked: Query) -> str | None:
         owner = named_query(asked.text, asked.neighbours.value)
     except judge.Refused:
         return None
+    # A query may carry a known text but a graph of its own: the graphs must agree.
     return asked.text if owner.graph.agrees_with(asked.graph) else None
 
 
@@ -89,20 +90,28 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
         elif rule is None:
             found.line = judge.even_line(found)
         return found
-    if graph.size >= 1 << 20 or graph.edge_count >= 1 << 22:
-        has = f"{graph.name} has {graph.size} answers"
-        raise judge.Refused(f"too large: {has} that no rule of the judge describes")
+    has = f"{graph.name} has {graph.size} answers"
+    large = f"too large: {has} that no rule of the judge describes"
+    judge.need(graph.size < 1 << 20, large)
+    steps = graph.listing_steps
+    judge.need_work(f"listing the edges of {graph.name}", steps, 400, 180 * steps)
+    judge.need(graph.edge_count < 1 << 22, large)
+    # A label that is a tuple costs one step for each entry.
     first = graph.label(0)
-    steps = 2 * graph.edge_count * (len(first) if isinstance(first, tuple) else 1)
-    judge.need_work(f"listing the edges of {graph.name}", steps, 800)
+    steps *= len(first) if isinstance(first, tuple) else 1
+    judge.need_work(f"listing the edges of {graph.name}", steps, 400)
     edges = np.sort(graph.edge_array(), axis=1)
     order = np.lexsort((edges[:, 1], edges[:, 0]))
     measured = graph.edge_lengths()[order].tolist()
+    # Length 1 comes first, because ratios[0] is the ratio of ε itself.
     different = [1.0, *sorted(set(measured) - {1.0})]
     place = {length: number for number, length in enumerate(different)}
     which = np.array([place[length] for length in measured], np.int64)
+    # The shortest decimal, not the binary expansion: a length 0.1 is 1/10.
     lengths = [Fraction(repr(float(length))) for length in different]
-    return judge.simplest(judge.Graph("list", graph.size, (), edges[order], which, lengths, label))
+    return judge.simplest(
+        judge.Graph("list", graph.size, (), edges[order], which, lengths, label)
+    )
 
 
 def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] | None:
@@ -114,6 +123,7 @@ def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] |
     """
     if graph.box is not None:
         box = graph.box or ((1, 1),)
+        # A width above size-1 adds no edge, so the smallest equivalent one is canonical.
         return "box", tuple((size, max(1, min(wide, size - 1))) for size, wide in box)
     if graph.is_ring:
         return "ring", ((graph.size, 1),)
@@ -126,11 +136,19 @@ def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] |
         if all(box is not None and len(box) <= 1 for box in boxes):
             sides = tuple(box[0] for box in boxes if box)
             if all(wide == 1 or wide >= size - 1 for size, wide in sides):
-                return ("product", sides) if len(sides) > 1 else ("box", sides or ((1, 1),))
+                return (
+                    ("product", sides)
+                    if len(sides) > 1
+                    else ("box", sides or ((1, 1),))
+                )
     return None
 
 
 Made = TypeVar("Made", bound="MechanismFile")
+
+#: Verdicts on the mechanisms of this process, by the digest of the bytes and the one they state.
+_VERDICTS: dict[tuple[str, str], judge.Verification] = {}
+_VERDICTS_KEPT = 256
 
 
 class MechanismFile:
@@ -140,6 +158,8 @@ class MechanismFile:
     ----------
     source
         The path of a file, or its bytes.
+    parsed
+        What was read of it already.
 
     Attributes
     ----------
@@ -151,14 +171,23 @@ class MechanismFile:
         The kind of weights, and the sum :math:`2^{bits}` of every row.
     """
 
-    def __init__(self, source: str | os.PathLike[str] | bytes) -> None:
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | bytes,
+        parsed: judge.File | None = None,
+    ) -> None:
         try:
-            self._file = judge.File(source)
+            self._file = parsed or judge.File(source)
             header = self._file.header
-            self.kind, self.bits = str(header["weights"]["kind"]), int(header["weights"]["bits"])
+            self.kind, self.bits = (
+                str(header["weights"]["kind"]),
+                int(header["weights"]["bits"]),
+            )
             self.neighbours, self.total = str(header["neighbours"]), 1 << self.bits
             self._read(header)
-            self.epsilon = Epsilon(header["epsilon"]["multiple"], header["epsilon"]["base"])
+            self.epsilon = Epsilon(
+                header["epsilon"]["multiple"], header["epsilon"]["base"]
+            )
         except (judge.Refused, OSError) as wrong:
             name = "the mechanism" if isinstance(source, bytes) else str(source)
             said = wrong.strerror if isinstance(wrong, OSError) else wrong
@@ -174,6 +203,17 @@ class MechanismFile:
     def digest(self) -> str:
         """The SHA-256 digest of the bytes."""
         return self._file.digest()[0]
+
+    @functools.cached_property
+    def verdict(self) -> judge.Verification:
+        """What the judge finds about these bytes: they are judged once in a process."""
+        key = self._file.digest()
+        if key not in _VERDICTS:
+            # Dictionaries keep insertion order: evict the oldest verdict first.
+            while len(_VERDICTS) >= _VERDICTS_KEPT:
+                del _VERDICTS[next(iter(_VERDICTS))]
+            _VERDICTS[key] = _judged(self._file)
+        return _VERDICTS[key]
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
@@ -195,7 +235,7 @@ class Mechanism(MechanismFile):
     Attributes
     ----------
     header
-        The header as it stands in the file.
+        The header as it is in the file.
     is_named
         Whether the file names a question; else it holds a graph of its own.
     expected_loss, bound
@@ -232,18 +272,26 @@ class Mechanism(MechanismFile):
     _start = 0
 
     def _read(self, header: dict[str, Any]) -> None:
-        whole = "this mechanism answers from the scores of a whole table: it has no rows"
-        judge.need(self.kind != "scores", whole)
-        self.header, self.is_named = self._file.told, header["query"] is not None
+        whole = (
+            "this mechanism answers from the scores of a whole table: it has no rows"
+        )
+        judge.need(self.kind not in ("scores", "tuples"), whole)
+        self.header = self._file.raw_header
+        self.is_named = header["query"] is not None
         self.expected_loss: Fraction | None = header["expected_loss"]
         self.bound: Fraction | None = header["bound"]
-        weights = judge.read_weights(self._file, derived_graph)
+        weights = judge.WEIGHTS[self.kind].read(self._file, derived_graph)
+        # Noise on a lattice is known by its layers: there is no matrix to read.
         if isinstance(weights, judge.LatticeWeights):
             named = named_query(header["query"], self.neighbours).graph
-            self.noise, self.graph = weights, judge.Graph("lattice", named.size, label=named.label)
+            self.noise, self.graph = (
+                weights,
+                judge.Graph("lattice", named.size, label=named.label),
+            )
             self.shape = named.size, named.size
             return
-        self._listed_weights, self.graph = weights, weights.graph
+        self._listed_weights = weights
+        self.graph = weights.graph
         self.shape = weights.answers, weights.outputs
         if header["window"] is not None:
             self._start = header["window"]["start"]
@@ -281,6 +329,7 @@ class Mechanism(MechanismFile):
         """
         if question.neighbours.value != self.neighbours:
             return False
+        # If either side has a canonical text, both must have it, and the texts must agree.
         if self.is_named or canonical_text(question) is not None:
             return self.is_named and canonical_text(question) == self.query
         return self.question.graph.agrees_with(question.graph)
@@ -288,7 +337,7 @@ class Mechanism(MechanismFile):
     # -- weights and labels ---------------------------------------------------------------
 
     @property
-    def weights(self) -> judge.Weights:
+    def weights(self) -> Any:
         """Rows and columns of integers, in a window one row for each of its answers."""
         if self.noise is not None:
             noise = f"noise on the lattice of {self.query}"
@@ -301,14 +350,29 @@ class Mechanism(MechanismFile):
         row = int(self._rows([i])[0])
         try:
             if self._listed is None:
-                return self.weights.row(row)
+                return self._one_row(row)
             return np.concatenate([block[row] for block in self._listed])
         except judge.Refused as refused:
             raise InputError(f"the mechanism: {refused}") from None
 
+    def _one_row(self, row: int) -> NDArray[Any]:
+        """Return one row of weights that are not kept unpacked."""
+        if self.kind != "dense":
+            return np.asarray(self.weights.row(row))
+        return np.concatenate([block[row] for _, block in self.weights.columns()])
+
+    def column_weights(self, o: int) -> NDArray[Any]:
+        """Return the integer weights of output o, in a window one for each of its answers."""
+        if self.kind != "dense":
+            return np.asarray(self.weights.column(o))
+        blocks = self.weights.columns()
+        return next(b[:, o - s] for s, b in blocks if s <= o < s + b.shape[1])
+
     def _rows(self, nodes: ArrayLike) -> NDArray[np.int64]:
         """Return the rows of some answers: those outside a window count as the nearest in it."""
-        return np.asarray(np.clip(np.asarray(nodes) - self._start, 0, self.graph.nodes - 1))
+        return np.asarray(
+            np.clip(np.asarray(nodes) - self._start, 0, self.graph.nodes - 1)
+        )
 
     @functools.cached_property
     def _listed(self) -> list[NDArray[Any]] | None:
@@ -339,10 +403,15 @@ class Mechanism(MechanismFile):
         The loss that the file states is the loss of these guesses. Listed losses have guesses
         without names: there it is the answer itself.
         """
-        guesses, outputs = self._guess_of, self._file.header["outputs"]
+        guesses = self._guess_of
+        outputs = self._file.header["outputs"]
         if guesses is None:
             return answer
-        o = self.input_index(answer) - self._start if outputs is None else outputs.index(answer)
+        o = (
+            self.input_index(answer) - self._start
+            if outputs is None
+            else outputs.index(answer)
+        )
         last = self.shape[1] - 1
         k = int(guesses[o]) if o < len(guesses) else o
         if self.noise is not None and last - o < len(guesses):
@@ -354,9 +423,13 @@ class Mechanism(MechanismFile):
     @functools.cached_property
     def _guess_of(self) -> NDArray[Any] | None:
         consumer = self._file.header["consumer"]
-        if consumer is None or not consumer["remapped"] or consumer["loss"]["kind"] == "listed":
+        if (
+            consumer is None
+            or not consumer["remapped"]
+            or consumer["loss"]["kind"] == "listed"
+        ):
             return None
-        return self._file.whole("guess_of")
+        return self._file.section("guess_of")
 
     def input_index(self, label: Hashable) -> int:
         """Return the row of a true answer; an error never says which answer it was."""
@@ -373,9 +446,11 @@ class Mechanism(MechanismFile):
     def channel(self) -> Channel:
         """Return the mechanism as a channel, with its exact weights where they fit."""
         if self.noise is not None:
-            return UnboundedNoise(self.question.graph, self.epsilon, self.noise.lattice.core)
+            return UnboundedNoise(
+                self.question.graph, self.epsilon, self.noise.lattice.core
+            )
         # Rules have wide integers, which take their time in a matrix.
-        most = LIMITS.matrix // 10 if self.kind == "dense" else 1 << 16
+        most = LIMITS.entries // 10 if self.kind == "dense" else 1 << 16
         if self.window is not None or self.shape[0] * self.shape[1] > most:
             return _RuleChannel(self)
         weights = np.concatenate([block for _, block in self.weights.columns()], axis=1)
@@ -385,7 +460,9 @@ class Mechanism(MechanismFile):
 
     def __repr__(self) -> str:
         size = f"{self.shape[0]} answers, {self.shape[1]} outputs, {self.kind}"
-        return f"<Mechanism {self.query} ({self.neighbours}), ε = {self.epsilon}: {size}>"
+        return (
+            f"<Mechanism {self.query} ({self.neighbours}), ε = {self.epsilon}: {size}>"
+        )
 
 
 class _RuleChannel(RuleChannel):
@@ -394,7 +471,8 @@ class _RuleChannel(RuleChannel):
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.shape = mechanism.shape
-        self._inputs, self._outputs = mechanism.input_label, mechanism.output_label
+        self._inputs = mechanism.input_label
+        self._outputs = mechanism.output_label
 
     def exact_rows(self) -> Iterator[list[Fraction]]:
         """Yield the rows in fractions."""
@@ -403,34 +481,43 @@ class _RuleChannel(RuleChannel):
             yield [Fraction(int(weight), own.total) for weight in own.row_weights(i)]
 
     @functools.cached_property
-    def _rule(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _rule(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Levels and factors of a rule, and what each row lacks, in floats."""
-        rule, total = self.mechanism.weights, self.mechanism.total
+        rule = self.mechanism.weights
+        total = self.mechanism.total
+        # Python divides big integers with correct rounding; converting each first may overflow.
         levels = np.array([level / rule.levels[0] for level in rule.levels])
         factors = rule.factors.astype(object) * rule.levels[0] / total
         return levels, factors.astype(float), (rule.rest / total).astype(float)
 
     def _row(self, i: int) -> NDArray[np.float64]:
-        rule, own = self.mechanism.weights, self.mechanism
+        rule = self.mechanism.weights
+        own = self.mechanism
         if rule.kind != "levels":
             return (own.row_weights(i).astype(object) / own.total).astype(float)
         (levels, factors, rest), at = self._rule, int(own._rows([i])[0])
-        row = levels[rule.depths(at)] * factors
+        row: NDArray[np.float64] = levels[rule.depths(at)] * factors
         row[rule.rest_at] += rest[at]
         return row
 
     def _column(self, o: int) -> NDArray[np.float64]:
-        rule, own = self.mechanism.weights, self.mechanism
+        rule = self.mechanism.weights
+        own = self.mechanism
         if rule.kind == "levels":
             levels, factors, rest = self._rule
             column = levels[rule.depths(int(o))] * factors[o]
             column = column + rest if o == rule.rest_at else column
         else:
-            column = (own.weights.column(o).astype(object) / own.total).astype(float)
+            column = (own.column_weights(o).astype(object) / own.total).astype(float)
+        # Answers outside a window share the row of the nearest answer inside it.
         return np.asarray(column[own._rows(np.arange(self.shape[0]))])
 
 
-def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> judge.Verification:
+def verify(
+    mechanism: str | os.PathLike[str] | bytes | MechanismFile,
+) -> judge.Verification:
     r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
 
     Every decision is made in integers, by code that knows no solver and no planner. A weight is a
@@ -454,38 +541,35 @@ def verify(mechanism: str | os.PathLike[str] | bytes | MechanismFile) -> judge.V
     ('the file is truncated: 1 bytes are missing',)
     """
     if isinstance(mechanism, MechanismFile):
-        mechanism = mechanism.to_bytes()
+        return mechanism.verdict
     if not isinstance(mechanism, str | os.PathLike | bytes):
         raise InputError(
             f"verify takes the path of a mechanism file or a mechanism, got {mechanism!r}"
         )
     try:
-        found = judge.check(mechanism, derived_graph)
+        return _judged(mechanism)
     except OSError as problem:
         raise InputError(f"{mechanism!s}: {problem.strerror}") from None
+
+
+def _judged(source: str | os.PathLike[str] | bytes | judge.File) -> judge.Verification:
+    """Ask the judge, and write the level as people do."""
+    found = judge.check(source, derived_graph)
     if found.question:
-        multiple, base = found.question["epsilon"]["multiple"], found.question["epsilon"]["base"]
+        multiple = found.question["epsilon"]["multiple"]
+        base = found.question["epsilon"]["base"]
         level = multiple if base is None else f"{multiple}*ln({base})"
         # A level that is written in an odd way stays as it is.
         with contextlib.suppress(InputError):
-            level = str(Epsilon(Fraction(multiple), None if base is None else Fraction(base)))
+            level = str(
+                Epsilon(Fraction(multiple), None if base is None else Fraction(base))
+            )
         found.question["epsilon"] = level
     return found
 
 
 def checked(made: Made) -> Made:
     """Return a mechanism that was just made, if the judge finds nothing wrong with it."""
-    for reason in verify(made).reasons[:1]:
+    for reason in made.verdict.reasons[:1]:
         raise CheckFailed(reason)
     return made
-
-
-def judge_script() -> str:
-    """Return the judge as one file that a sceptic can read and run without this package.
-
-    It needs Python and NumPy, and derives the graphs of the common questions itself.
-
-    >>> "import tightrope" in judge_script(), judge_script().count("def main(")
-    (False, 1)
-    """
-    return files("tightrope.certify").joinpath("judge.py").read_text("utf-8")

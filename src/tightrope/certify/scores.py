@@ -1,7 +1,7 @@
-r"""Mechanisms by score: the commonest value, and quantiles, from the counts of a whole table.
+r"""Mechanisms by score: the most common value, and quantiles, from the counts of a whole table.
 
 A mechanism that sees only the true answer is poor where every answer is a neighbour of every
-other: one person may decide which category is the commonest. One that sees the counts knows by
+other: one person may decide which category is most common. One that sees the counts knows by
 how much. Each value gets a score, which one person can move by a little only, and
 *permute-and-flip* [McKenna and Sheldon, 2020] takes a value whose score is near the best: in a
 random order, the first one that is accepted, with a probability that falls by p/q for each step
@@ -26,12 +26,19 @@ from numpy.typing import NDArray
 from tightrope.certify import judge
 from tightrope.certify.make import encode, plain_header
 from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
+from tightrope.certify.tuples import Bracket, JointQuantiles, TupleMechanism
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.queries import Neighbours
 
-#: A mechanism of either kind.
-AnyMechanism: TypeAlias = "Mechanism | ScoreMechanism"
+#: A mechanism that sees the counts of all values, and one of any kind.
+BySight: TypeAlias = "ScoreMechanism | TupleMechanism"
+AnyMechanism: TypeAlias = "Mechanism | ScoreMechanism | TupleMechanism"
+#: How questions of each kind of weights begin.
+_FORMS = {
+    "scores": ("commonest(", "quantile("),
+    "tuples": ("bracket(", "quantiles("),
+}
 
 
 class ScoreMechanism(MechanismFile):
@@ -47,7 +54,7 @@ class ScoreMechanism(MechanismFile):
     values
         The number of values.
     rank
-        Which quantile; ``None`` for the commonest value.
+        Which quantile; ``None`` for the most common value.
     steps
         How many steps one person can move two scores apart.
 
@@ -58,10 +65,19 @@ class ScoreMechanism(MechanismFile):
     (2, Fraction(2, 1), True)
     """
 
+    route = "permute-and-flip on the counts of all values"
+
     def _read(self, header: dict[str, Any]) -> None:
         judge.need(self.kind == "scores", "this is not a mechanism by scores")
         self.query = str(header["query"])
-        self.rank, self.values, self.steps = judge.score_question(self.query, self.neighbours)
+        self.rank, self.values, self.steps = judge.score_question(
+            self.query, self.neighbours
+        )
+
+    @property
+    def ranks(self) -> tuple[Fraction, ...]:
+        """The quantile that is drawn; none for the most common value."""
+        return () if self.rank is None else (self.rank,)
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return the answer: there is no remap."""
@@ -75,7 +91,9 @@ class ScoreMechanism(MechanismFile):
     def gaps(self, counts: Sequence[int]) -> NDArray[Any]:
         """Return by how many steps each value's score is below the best."""
         if len(counts) != self.values:
-            raise InputError(f"{self.query} needs {self.values} counts, got {len(counts)}")
+            raise InputError(
+                f"{self.query} needs {self.values} counts, got {len(counts)}"
+            )
         part = 1 if self.rank is None else self.rank.denominator
         # Products of counts and ranks must not overflow, however many rows there are.
         large = part * sum(map(int, counts)) >= 1 << 62
@@ -84,6 +102,7 @@ class ScoreMechanism(MechanismFile):
             return np.asarray(found.max() - found)
         upto = np.cumsum(found)
         wanted = self.rank.numerator * upto[-1]
+        # Distance of t·n from [D·#{<v}, D·#{≤v}]: 0 iff v is a quantile of rank t/D.
         distance = np.maximum(part * (upto - found) - wanted, wanted - part * upto)
         distance = np.maximum(distance, 0)
         return np.asarray(distance - distance.min())
@@ -107,6 +126,7 @@ class ScoreMechanism(MechanismFile):
         lines = [fmpq_poly([1, -share]) for share in shares]
         found = []
         for r, mine in enumerate(shares):
+            # v is the uniform place of r: s comes before it and is accepted with v·f_s.
             others = math.prod(lines[:r] + lines[r + 1 :], start=fmpq_poly([1]))
             chance = mine * others.integral()(1)
             found.append(Fraction(int(chance.p), int(chance.q)))
@@ -129,11 +149,14 @@ class ScoreMechanism(MechanismFile):
                 share = arb(fmpq(int(self.levels[min(gap + 1, last)]), 1 << self.bits))
                 # The likely outcome from below: a bound that is proved, not a rounded number.
                 right = (1 - (1 - share) ** self.values) / (self.values * share)
-                return bool(right >= arb(fmpq(confidence.numerator, confidence.denominator)))
+                return bool(
+                    right >= arb(fmpq(confidence.numerator, confidence.denominator))
+                )
 
         last = len(self.levels) - 1
         if not kept(last):
             return None
+        # Levels fall with the gap, so the condition is monotone and bisection applies.
         least = bisect_left(range(last), True, key=kept)
         return Fraction(least, 1 if self.rank is None else self.rank.denominator)
 
@@ -143,14 +166,16 @@ class ScoreMechanism(MechanismFile):
 
 def by_score(
     question: str, epsilon: Level, neighbours: str | Neighbours = "change-one"
-) -> ScoreMechanism:
+) -> BySight:
     """Make a mechanism by scores, and have it verified.
 
     Parameters
     ----------
     question
         ``commonest(c)``: which of c values most people have. ``quantile(t/D,c)``: the quantile of
-        rank t/D among c values in order; ``quantile(1/2,121)`` is a median. A last number k says
+        rank t/D among c values in order; ``quantile(1/2,121)`` is a median.
+        ``quantiles(1/4,3/4,c,R)``: several of them in one draw, with R rows at most.
+        ``bracket(t/D,c,A,S)``: a quantile with both ends of an interval. A last number k says
         that each person has up to k rows: ``commonest(5,3)``.
     epsilon
         The privacy level.
@@ -161,29 +186,59 @@ def by_score(
     --------
     >>> by_score("quantile(1/2,121)", 1, "add-remove")
     <ScoreMechanism quantile(1/2,121) (add-remove), ε = 1>
+    >>> by_score("quantiles(1/4,1/2,3/4,121,1000)", 1)
+    <TupleMechanism quantiles(1/4,1/2,3/4,121,1000) (change-one), ε = 1>
     """
-    level, near, text = Epsilon.of(epsilon), Neighbours.of(neighbours), "".join(question.split())
+    level = Epsilon.of(epsilon)
+    near = Neighbours.of(neighbours)
+    # The canonical text of a question has no spaces.
+    text = "".join(question.split())
+    is_tuple = text.startswith(_FORMS["tuples"])
     try:
-        steps = judge.score_question(text, near.value)[2]
+        if is_tuple:
+            asked = judge.tuple_question(text, near.value)
+            steps = asked.steps
+            weights = {"kind": "tuples", "bits": _tuple_bits(asked)}
+        else:
+            steps = judge.score_question(text, near.value)[2]
+            weights = {"kind": "scores", "bits": 62}
     except judge.Refused as refused:
-        raise InputError(f"{refused}: write commonest(5) or quantile(1/2,121)") from None
+        raise InputError(
+            f"{refused}: write commonest(5), quantile(1/2,121) or "
+            "quantiles(1/4,3/4,121,5000)"
+        ) from None
+    # One person changes a gap by at most `steps`, so one step costs ε/steps.
     ratio = level.scaled(Fraction(1, steps)).ratio
     header = plain_header(text, near.value, level, [ratio])
-    header["weights"] = {"kind": "scores", "bits": 62}
-    return checked(ScoreMechanism(encode(header, {}, 1)))
+    header["weights"] = weights
+    data = encode(header, {}, 1)
+    return checked(_opened(data, judge.File(data)))
+
+
+def _tuple_bits(asked: judge.TupleQuestion) -> int:
+    """Return the bits of the first level: tuples at the last one shall weigh next to nothing.
+
+    The level of a triple is one number, of a tuple of quantiles that is far from all others it
+    is the square of one: 64 bits more than there are tuples keep an error of 2^-64.
+    """
+    if asked.is_bracket:
+        return 64 + (asked.values**3).bit_length()
+    points = 2 * asked.sizes[0] * asked.values
+    return 64 + len(asked.ranks) * points.bit_length() // 2
 
 
 def is_by_score(question: object) -> bool:
-    """Whether a text names a question that is answered by scores.
+    """Whether a text names a question that is answered from the counts of all values.
 
     >>> is_by_score("commonest(5)"), is_by_score("choice(5)")
     (True, False)
     """
-    return isinstance(question, str) and question.strip().startswith(("commonest(", "quantile("))
+    forms = (*_FORMS["scores"], *_FORMS["tuples"])
+    return isinstance(question, str) and question.strip().startswith(forms)
 
 
 def read(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
-    """Open a mechanism file of either kind, or its bytes.
+    """Open a mechanism file of any kind, or its bytes.
 
     >>> import tempfile
     >>> made = by_score("commonest(3)", 1)
@@ -192,7 +247,18 @@ def read(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
     True
     """
     try:
-        kind = judge.File(source).header["weights"]["kind"]
+        file = judge.File(source)
     except (judge.Refused, OSError):
-        kind = ""  # said by whoever reads it in full
-    return ScoreMechanism(source) if kind == "scores" else Mechanism(source)
+        return Mechanism(source)  # which says what is wrong
+    if file.header["weights"]["kind"] in _FORMS:
+        return _opened(source, file)
+    return Mechanism(source, file)
+
+
+def _opened(source: str | os.PathLike[str] | bytes, parsed: judge.File) -> BySight:
+    """Open the file of a mechanism that sees the counts of all values."""
+    header = parsed.header
+    if header["weights"]["kind"] == "scores":
+        return ScoreMechanism(source, parsed)
+    is_bracket = str(header["query"]).startswith("bracket(")
+    return (Bracket if is_bracket else JointQuantiles)(source, parsed)

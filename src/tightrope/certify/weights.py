@@ -47,9 +47,11 @@ from numpy.typing import NDArray
 
 from tightrope.certify import judge
 from tightrope.certify.mechanism import graph_sides
+from tightrope.certify.theorems.unbounded import Layers
 from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TooLarge
+from tightrope.lattices import Lattice
 from tightrope.queries import Query
 
 #: Largest share of probability that rounding may move in a row.
@@ -126,7 +128,7 @@ def round_channel(
         if not _private(channel.weights, graph, ratios):
             raise CheckFailed("the integers are not private as they stand")
         if channel.total.bit_count() == 1:
-            return as_they_are(channel)
+            return exact_weights(channel)
     wanted = channel.matrix()
     kept = np.flatnonzero(wanted.max(axis=0) > 0)
     wanted = wanted[:, kept]
@@ -135,17 +137,21 @@ def round_channel(
     # rounding of a product of floats can cost 2^11 units.
     least = min(float(1 - 1 / ratio) for ratio in ratios)
     constant = int(min(2**11 / max(least, 1e-9), 1e-11 * total / len(kept))) + 1
-    reserve, noise, most = 0, 16 * len(kept), 4 * MOVED_LIMIT * total
+    reserve = 0
+    noise = 16 * len(kept)
+    most = 4 * MOVED_LIMIT * total
     while reserve <= most:
         weights = np.floor(wanted * float(total - reserve)).astype(np.int64) + constant
-        _close(weights, graph, ratios)
+        _privacy_closure(weights, graph, ratios)
         sums = weights.sum(axis=1, dtype=object)
         spread = int(sums.max() - sums.min())
         rest = total - sums
         if reserve and rest.min() >= 0 and _private(rest[:, None], graph, ratios):
             break
         # ρ may vary by (p-q)/q of itself; twice that and more, because the next rounding differs.
-        reserve += int(2 * (spread + noise) / max(least, 1e-12)) + max(0, int(sums.max()) - total)
+        reserve += int(2 * (spread + noise) / max(least, 1e-12)) + max(
+            0, int(sums.max()) - total
+        )
         noise *= 4
     at = int(wanted.sum(axis=0).argmax())
     weights[:, at] += np.maximum(rest, 0).astype(np.int64)
@@ -160,10 +166,12 @@ def round_channel(
     return _listed(weights, bits, kept, moved)
 
 
-def as_they_are(channel: Channel) -> WholeWeights:
+def exact_weights(channel: Channel) -> WholeWeights:
     """Return the weights of a channel that has integers with rows of sum 2^b."""
     if not isinstance(channel, IntegerChannel) or channel.total.bit_count() != 1:
-        raise InputError("with δ the weights are taken as they are: integers with rows of sum 2^b")
+        raise InputError(
+            "with δ the weights are taken as they are: integers with rows of sum 2^b"
+        )
     kept = np.flatnonzero((channel.weights > 0).any(axis=0))
     return _listed(channel.weights[:, kept], channel.total.bit_length() - 1, kept, 0.0)
 
@@ -172,14 +180,19 @@ def _times(w: NDArray[np.int64], p: Any, q: Any) -> NDArray[np.int64]:
     """⌈w·q/p⌉ for w below 2^62, in two limbs when p and q fit into 31 bits."""
     if max(np.max(p), np.max(q)) > judge.MASK:
         return np.asarray(-(-w.astype(object) * q // p), dtype=np.int64)
+    # Two limbs of 31 bits, w = high·2^31 + low: every product stays below 2^62.
     low = (w & judge.MASK) * q
     high = (w >> 31) * q + (low >> 31)
+    # Long division by p in base 2^31; only the last quotient is rounded up, as -(-x // p).
     low = (high % p << 31) + (low & judge.MASK)
     return np.asarray((high // p << 31) - (-low // p))
 
 
-def _close(
-    weights: NDArray[np.int64], graph: judge.Graph, ratios: list[Fraction], block: int = 1 << 21
+def _privacy_closure(
+    weights: NDArray[np.int64],
+    graph: judge.Graph,
+    ratios: list[Fraction],
+    block: int = 1 << 21,
 ) -> None:
     """Raise entries until every constraint holds: the smallest private columns above.
 
@@ -188,32 +201,44 @@ def _close(
     p = np.array([ratio.numerator for ratio in ratios], object)
     q = np.array([ratio.denominator for ratio in ratios], object)
     if max(p.max(), q.max()) <= judge.MASK:
-        p, q = p.astype(np.int64), q.astype(np.int64)
+        p = p.astype(np.int64)
+        q = q.astype(np.int64)
     # Arcs in the order of their ends, with the cuts between different ends.
     both = np.concatenate([graph.edges, graph.edges[:, ::-1]])
     order = np.argsort(both[:, 1], kind="stable")
-    start, which = both[order, 0], np.tile(graph.length, 2)[order, None]
+    start = both[order, 0]
+    which = np.tile(graph.length, 2)[order, None]
     nodes, cuts = np.unique(both[order, 1], return_index=True)
     columns = np.arange(weights.shape[1])
     step = max(1, block // max(len(weights), len(both)))
+    # Only a changed column can change again. It ends: as ⌈w·q/p⌉ ≤ w, cycles raise nothing.
     while len(columns):
         changed = []
         for part in (columns[at : at + step] for at in range(0, len(columns), step)):
             before = weights[:, part]
             some = before.copy()
             if graph.form != "list":
-                some = np.maximum(some, _times(-graph.smallest_near(-before), p[0], q[0]))
+                # The largest weight among neighbours, as the negated minimum of negated weights.
+                some = np.maximum(
+                    some, _times(-graph.smallest_near(-before), p[0], q[0])
+                )
             elif len(nodes):
                 least = _times(before[start], p[which], q[which])
-                some[nodes] = np.maximum(some[nodes], np.maximum.reduceat(least, cuts, axis=0))
+                some[nodes] = np.maximum(
+                    some[nodes], np.maximum.reduceat(least, cuts, axis=0)
+                )
             weights[:, part] = some
             changed.append(part[(some != before).any(axis=0)])
         columns = np.concatenate(changed)
 
 
 def _private(weights: NDArray[Any], graph: judge.Graph, ratios: list[Fraction]) -> bool:
-    sides = ((a, b, ratios[which]) for _, _, a, b, which in judge.compared(graph, weights))
-    return not any(judge.exceeds(a, b, r.numerator, r.denominator).any() for a, b, r in sides)
+    sides = (
+        (a, b, ratios[which]) for _, _, a, b, which in judge.compared(graph, weights)
+    )
+    return not any(
+        judge.exceeds(a, b, r.numerator, r.denominator).any() for a, b, r in sides
+    )
 
 
 #: Logarithm of the first level; the sum of all factors stays below twice that power.
@@ -244,7 +269,11 @@ def rule_weights(
         return None
     if graph.form == "box":
         return _levels(channel, graph, epsilon, power)
-    if graph.looks_alike and isinstance(channel, ScaledPhi) and channel.shape[0] == graph.nodes:
+    if (
+        judge.is_transitive(graph)
+        and isinstance(channel, ScaledPhi)
+        and channel.shape[0] == graph.nodes
+    ):
         scale = channel.constant_scale
         return None if scale is None else _radial(scale, graph, epsilon)
     return None
@@ -255,22 +284,41 @@ def _levels(
 ) -> WholeWeights | None:
     sides = graph.sides
     if channel.shape[0] > 1 << 23:
-        raise TooLarge(f"{channel.shape[0]} answers are more than a mechanism file can prove")
-    spare, units = 0, 0.0
+        raise TooLarge(
+            f"{channel.shape[0]} answers are more than a mechanism file can prove"
+        )
+    spare = 0
+    units = 0.0
     if isinstance(channel, ScaledPhi) and graph_sides(channel.graph) == ("box", sides):
-        steps, reach, alpha = [width for _, width in sides], 1, epsilon.alpha
-        most, scale = max(-(-(size - 1) // width) for size, width in sides), channel.scale
-    elif isinstance(channel, GeometricChannel) and sides == ((channel.size, channel.width),):
-        steps, reach, alpha = [1], channel.width, channel.ratio
-        most, scale = channel.size - 1, channel.column_maxima()
+        # Scaled Φ has one level for each edge, of ratio q/p.
+        steps = [width for _, width in sides]
+        reach = 1
+        alpha = epsilon.alpha
+        most = max(-(-(size - 1) // width) for size, width in sides)
+        scale = channel.scale
+    elif isinstance(channel, GeometricChannel) and sides == (
+        (channel.size, channel.width),
+    ):
+        # Geometric noise falls by α^(1/w) per answer: `reach` levels within one edge.
+        steps = [1]
+        reach = channel.width
+        alpha = channel.ratio
+        most = channel.size - 1
+        scale = channel.column_maxima()
     else:
         return None
-    mass, factors = float(scale.sum()), _rounded(scale)
+    mass = float(scale.sum())
+    factors = _rounded(scale)
     if isinstance(channel, GeometricChannel) and channel.width == 1:
-        spare, factors = power * most.bit_length(), _on_path(channel.size, epsilon.ratio)
+        # A loss may grow like a power of the distance: as many more bits keep it exact enough.
+        spare = power * most.bit_length()
+        factors = _on_path(channel.size, epsilon.ratio)
         # Rounding down leaves less than one unit for each output in reach.
         units = 3 / (scale.min() * (1 - alpha))
-    first = [round(Fraction(alpha**d) * 2 ** (LEVEL_BITS + spare)) for d in range(reach)]
+    first = [
+        round(Fraction(alpha**d) * 2 ** (LEVEL_BITS + spare)) for d in range(reach)
+    ]
+    # After the first `reach` levels, each is q/p of the one `reach` before, rounded up.
     table = judge.falling_levels(first, epsilon.ratio, most)
     try:
         return _fill(graph, steps, table, factors, mass, epsilon.ratio, units)
@@ -287,7 +335,8 @@ def _rounded(scale: NDArray[np.float64]) -> Callable[[Fraction], NDArray[Any]]:
 
 def _on_path(size: int, ratio: Fraction) -> Callable[[Fraction], NDArray[Any]]:
     """Geometric noise on a path has two factors, p/(p+q) at the ends and (p-q)/(p+q) between."""
-    outer, inner = ratio / (ratio + 1), (ratio - 1) / (ratio + 1)
+    outer = ratio / (ratio + 1)
+    inner = (ratio - 1) / (ratio + 1)
 
     def factors(unit: Fraction) -> NDArray[Any]:
         # NumPy takes a number of 64 bits for an unsigned one, which no section holds.
@@ -310,22 +359,33 @@ def _fill(
 ) -> WholeWeights:
     """Choose the factors so that the rest, of some units at first, is positive and flat."""
     first = table[0].bit_length() - 1
+    # mass · 2^bits ≤ 2^(first+1), so that sums of factors stay in range.
     bits = first + 1 - int(np.ceil(np.log2(mass + 1)))
     total = 1 << (first + bits)
     reserve = units * 2.0**-bits
     for _ in range(3):
         factors = factors_of((1 - Fraction(reserve)) * 2**bits)
         rest = total - judge.box_sums(graph.sides, steps, table, factors)
-        low, high = int(rest.min()), int(rest.max())
+        low = int(rest.min())
+        high = int(rest.max())
+        # The rest is private if max·q ≤ min·p: this bounds any two rows, so also neighbours.
         if low >= 0 and high * ratio.denominator <= low * ratio.numerator:
             moved = high / total + 2.0 ** (1 - bits)
             if moved > MOVED_LIMIT:
                 break
-            fields = {"kind": "levels", "bits": first + bits, "levels": table, "steps": steps}
+            fields = {
+                "kind": "levels",
+                "bits": first + bits,
+                "levels": table,
+                "steps": steps,
+            }
             fields["rest"] = int(factors.argmax())
             return WholeWeights(fields, {"factors": factors}, moved)
         slack = float(1 - 1 / ratio)
-        reserve += max(0.0, -low / total) + 3 * ((high - low) / total + 2.0**-bits) / slack
+        # A private rest may vary by (1 - q/p) of itself, so it must exceed spread / (1 - q/p).
+        reserve += (
+            max(0.0, -low / total) + 3 * ((high - low) / total + 2.0**-bits) / slack
+        )
         if reserve > 4 * MOVED_LIMIT:
             break
     raise CheckFailed(
@@ -336,40 +396,107 @@ def _fill(
 
 def _radial(scale: float, graph: judge.Graph, epsilon: Epsilon) -> WholeWeights | None:
     """Return the rule of a scaled Φ with one scale where all answers look alike."""
-    p, q = epsilon.ratio.numerator, epsilon.ratio.denominator
-    spheres, most = graph.spheres(), 1 << 17  # by then the levels have long become constant
+    p = epsilon.ratio.numerator
+    q = epsilon.ratio.denominator
+    # by then the levels have long become constant
+    spheres = judge.sphere_sizes(graph)
+    most = 1 << 17
     fall = float(Fraction(q, p))
+    # The sum of a row of Φ: Σ_d n_d·α^d with n_d answers at distance d.
     mass = sum(count * fall**d for d, count in enumerate(spheres[:most]))
     bits = 64 + int(mass).bit_length() + graph.nodes.bit_length()
     total = 1 << bits
     # A hair more than in floats for the level after the first, which takes what the others leave.
-    start = Fraction(total) / Fraction(mass) * Fraction(q, p) * (1 + Fraction(1, 1 << 46))
-    table = [0, *judge.falling_levels([ceil(start)], epsilon.ratio)][: min(len(spheres), most)]
+    start = (
+        Fraction(total) / Fraction(mass) * Fraction(q, p) * (1 + Fraction(1, 1 << 46))
+    )
+    table = [0, *judge.falling_levels([ceil(start)], epsilon.ratio)][
+        : min(len(spheres), most)
+    ]
     last = len(table) - 1
     others = sum(n * table[min(d, last)] for d, n in enumerate(spheres) if d)
+    # Every row has n_d answers at distance d, so one number makes all rows sum to 2^bits.
     table[0] = total - others
     moved = abs(table[0] / total - scale) * len(spheres) if last else 0.0
     fields = {"kind": "radial", "bits": bits, "levels": table}
     return WholeWeights(fields, {}, moved) if moved <= MOVED_LIMIT else None
 
 
-def lattice_weights(asked: Query, ratio: Fraction, core: int) -> dict[str, Any]:
+def lattice_weights(
+    asked: Query, ratio: Fraction, core: int, least_bits: int = 0
+) -> dict[str, Any]:
     """Return the weights of noise on the lattice of a question: the level of the second layer.
 
-    Everything beyond the last layer together weighs less than 2^-64 of a unit of loss.
+    Everything beyond the last layer together weighs less than 2^-64 of a unit of loss. There are at
+    least so many bits as are asked for.
     """
-    lattice = replace(judge.question_lattice(asked.text, asked.neighbours.value), core=core)
-    p, q = ratio.numerator, ratio.denominator
+    lattice = replace(
+        judge.question_lattice(asked.text, asked.neighbours.value), core=core
+    )
+    p = ratio.numerator
+    q = ratio.denominator
     mass = bits = 128
     for _ in range(4):  # more layers need a larger box, and a larger box more layers
+        # Layers beyond this reach have (q/p)^d < 2^-bits.
         reach = int(bits / math.log2(ratio)) + 2
-        wide = lattice.around(reach) * lattice.largest("squared", reach) * (p // (p - q) + 1)
-        bits = 80 + wide.bit_length() + (mass >> bits).bit_length()
+        wide = (
+            lattice.around(reach)
+            * lattice.largest("squared", reach)
+            * (p // (p - q) + 1)
+        )
+        needed = 80 + wide.bit_length() + (mass >> bits).bit_length()
+        bits = max(needed, least_bits)
         powers = [1 << bits]
+        # Rounded down to 0: any further layer weighs less than one unit.
         while powers[-1]:
             powers.append(powers[-1] * q // p)
-        mass = sum(n * w for n, w in zip(lattice.layers(len(powers)), powers, strict=True))
+        mass = sum(
+            n * w for n, w in zip(lattice.layers(len(powers)), powers, strict=True)
+        )
     # The first layer takes what the others leave, which is hardly less than its share.
     less = 1 + Fraction(1, (mass >> bits) + 1 << 50)
     start = Fraction(1 << 2 * bits, mass) * Fraction(q, p) * less
     return {"kind": "lattice", "bits": bits, "start": ceil(start), "core": core}
+
+
+#: How many bits the layers of finer noise have more than those of the coarse noise before it: what
+#: is flat far away must not outweigh what the coarse noise has there.
+FINER_BITS = 32
+
+
+def sharpened_weights(
+    asked: Query, ratio: Fraction, coarse: judge.LatticeWeights
+) -> dict[str, Any]:
+    """Return the weights of finer noise on a line that follows coarse noise already published."""
+    layers = lattice_weights(asked, ratio, 0, coarse.bits + FINER_BITS)
+    layers["start"] = _even_start(
+        coarse.lattice, ratio, layers["bits"], layers["start"]
+    )
+    named = {
+        "ratio": str(coarse.ratio),
+        "bits": coarse.bits,
+        "start": coarse.levels[1],
+    }
+    return layers | {"kind": "sharpened", "coarse": named}
+
+
+def _even_start(lattice: Lattice, ratio: Fraction, bits: int, start: int) -> int:
+    """Return the level of the second layer that is q/p of what is left for the first, rounded up.
+
+    Whoever derives coarse noise from it relies on its being geometric, also in the middle.
+    """
+    q = ratio.denominator
+    p = ratio.numerator
+    # One unit more takes 2p/(p-q) units from the first layer: all others grow in proportion.
+    slope = Fraction(2 * p, p - q) + Fraction(p, q)
+
+    def excess(of: int) -> Fraction:
+        """Return what the first layer has more than p/q of the second."""
+        return Layers(lattice, ratio, bits, of).levels[0] - of * Fraction(p, q)
+
+    # Layers are rounded up one by one, so Newton's method ends a few units off.
+    for _ in range(3):
+        start += int(excess(start) / slope)
+    while excess(start) > 0:
+        start += 1
+    return start

@@ -10,8 +10,11 @@ from tests.forged import unpack as parts
 
 from tightrope import proofs
 from tightrope.certify import Mechanism, Proof, certify, make, verify
-from tightrope.certify.judge import Graph, Side, Tree, far_sums, line_rooms
+from tightrope.certify.expanders.tree import Elimination
+from tightrope.certify.kernel.graphs import Graph
 from tightrope.certify.make import encode
+from tightrope.certify.theorems.levels import far_sums
+from tightrope.certify.theorems.line import Side, line_rooms
 from tightrope.channels import GeometricChannel, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
@@ -25,7 +28,9 @@ ONE = 1 << 62
 
 
 def packed(header, sections):
-    return encode(header, sections, len(sections["prices" if "prices" in sections else "prior"]))
+    return encode(
+        header, sections, len(sections["prices" if "prices" in sections else "prior"])
+    )
 
 
 def with_prices(made, change):
@@ -76,7 +81,7 @@ def test_what_arrives_at_the_root_is_the_cheapest_ray(shape, weights, root):
     edges = SHAPES[shape]
     graph = Graph("list", 5, (), np.array(edges), np.zeros(4, int))
     large = [w << 40 for w in weights]
-    _, found = Tree(graph).left_at(root, large, [ONE // 2])
+    _, (_, found) = Elimination(graph).eliminate_to(root, large, [ONE // 2])
     wanted = cheapest(edges, weights, root, Fraction(1, 2)) * (1 << 40)
     if wanted >= 100:
         assert wanted - 100 <= found <= wanted
@@ -89,17 +94,22 @@ def test_debts_that_no_surplus_can_pay_end_the_elimination():
     """A debt grows by 1/α at each step: without an end its number would have 200,000 digits."""
     path = Graph("box", 4000, ((4000, 1),))
     weights = [-1] + [1] * 3999
-    place, found = Tree(path).left_at(3999, weights, [1])
+    _, (place, found) = Elimination(path).eliminate_to(3999, weights, [1])
     assert (place, found) == (0, -1)
-    assert Tree(path).left_at(3999, [-1] + [0] * 3999, [0]) == (0, -1)
+    assert Elimination(path).eliminate_to(3999, [-1] + [0] * 3999, [0])[1] == (0, -1)
 
 
-@pytest.mark.parametrize(("text", "loss"), [("tree(2,3)", "distance"), ("star(4)", "distance")])
+@pytest.mark.parametrize(
+    ("text", "loss"), [("tree(2,3)", "distance"), ("star(4)", "distance")]
+)
 def test_trees_carry_prices_and_roots_only(text, loss):
     asked = query(text)
-    prior = np.arange(1, asked.graph.size + 1) / np.arange(1, asked.graph.size + 1).sum()
+    prior = (
+        np.arange(1, asked.graph.size + 1) / np.arange(1, asked.graph.size + 1).sum()
+    )
     made = prove(
-        design(asked, 0.7, Consumer.of(asked.graph, prior=prior.tolist(), loss=loss)), asked
+        design(asked, 0.7, Consumer.of(asked.graph, prior=prior.tolist(), loss=loss)),
+        asked,
     )
     assert made.header["certificate"]["kind"] == "tree"
     found = verify(made)
@@ -119,7 +129,9 @@ def test_lengths_of_edges_are_part_of_the_elimination():
     made = prove(design(graph, 1, consumer))
     assert made.header["certificate"]["kind"] == "tree"
     assert verify(made).optimal_within < 1e-9
-    assert verify(with_prices(made, 1 << 30)).reasons[0].startswith("certificate: guess")
+    assert (
+        verify(with_prices(made, 1 << 30)).reasons[0].startswith("certificate: guess")
+    )
 
 
 def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
@@ -133,7 +145,9 @@ def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
             certificate=Proof("tree", [0.1] * 4, places=range(4)),
             **asked,
         )
-    made = prove(design("star(3)", 0.7, Consumer.of(query("star(3)").graph, loss="distance")))
+    made = prove(
+        design("star(3)", 0.7, Consumer.of(query("star(3)").graph, loss="distance"))
+    )
     header, sections = parts(made)
     for roots in ([0, 0, 0, 4], [0, 0, 0, -1], [0, 0, 0]):
         sections["places"] = np.array(roots)
@@ -144,7 +158,11 @@ def test_a_tree_certificate_needs_a_tree_and_roots_in_it():
 
 
 def exact(costs, alpha, power, j, k):
-    return sum(c * abs(i - k) ** power * alpha ** (i - j) for i, c in enumerate(costs) if i >= j)
+    return sum(
+        c * abs(i - k) ** power * alpha ** (i - j)
+        for i, c in enumerate(costs)
+        if i >= j
+    )
 
 
 @settings(max_examples=40)
@@ -163,7 +181,9 @@ def test_sums_from_one_side_are_bounds_and_close(costs, alpha, power):
         if k:
             rise = wanted - exact(costs, ratio, power, j, k - 1) * ONE
             assert side.rise(j, k) >= rise
-        least = min(exact(costs, ratio, power, j, guess) for guess in range(k + 1)) * ONE
+        least = (
+            min(exact(costs, ratio, power, j, guess) for guess in range(k + 1)) * ONE
+        )
         assert side.room(j, k) <= least - exact(costs, ratio, 0, j, -1) * ONE
 
 
@@ -185,7 +205,9 @@ def test_rooms_on_a_line_never_claim_too_much(costs, prices, power):
     """Whatever the prices and the cuts: where every room is left, every guess is proved."""
     n, alpha = len(costs), Fraction(1, 2)
     owed = prices.draw(st.lists(st.integers(-9, 9), min_size=n, max_size=n))
-    cuts = sorted(prices.draw(st.lists(st.integers(-1, n - 1), min_size=n - 1, max_size=n - 1)))
+    cuts = sorted(
+        prices.draw(st.lists(st.integers(-1, n - 1), min_size=n - 1, max_size=n - 1))
+    )
     rooms = line_rooms(costs, owed, ONE // 2, power, cuts)
     if min(map(min, rooms)) >= 0:
         for k in range(n):
@@ -193,7 +215,13 @@ def test_rooms_on_a_line_never_claim_too_much(costs, prices, power):
             assert multipliers_exist(weights, alpha), k
 
 
-PRIORS = ["uniform", "binomial(.3)", "geometric(.5)", "0.4,0,0,0.1,0,0,0,0.2,0.3", "random"]
+PRIORS = [
+    "uniform",
+    "binomial(.3)",
+    "geometric(.5)",
+    "0.4,0,0,0.1,0,0,0,0.2,0.3",
+    "random",
+]
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -248,13 +276,17 @@ def test_answers_in_uneven_steps_are_no_line():
 @pytest.mark.parametrize("loss", ["absolute", "squared"])
 def test_a_risk_averse_reader_of_a_count(loss):
     asked = query("count(6)")
-    made = prove(design(asked, 1, Consumer.of(asked.graph, support="all", loss=loss)), asked)
+    made = prove(
+        design(asked, 1, Consumer.of(asked.graph, support="all", loss=loss)), asked
+    )
     assert verify(made).reasons == ()
     assert verify(made).optimal_within < 1e-6
 
 
 def test_cuts_and_powers_that_make_no_sense():
-    made = prove(design("count(5)", 1, Consumer.of(query("count(5)").graph, loss="absolute")))
+    made = prove(
+        design("count(5)", 1, Consumer.of(query("count(5)").graph, loss="absolute"))
+    )
     header, sections = parts(made)
     for steps in ([-1, 0, 0, 0, 0], [7, 0, 0, 0, 0], [1, 1, 1, 1], [3, 3, 1, 0, 0]):
         changed = {**sections, "places": np.array(steps)}
@@ -263,7 +295,9 @@ def test_cuts_and_powers_that_make_no_sense():
     wide = {**sections, "prices": np.array([1 << 200] * 6, object)}
     assert "too wide" in verify(packed(header, wide)).reasons[0]
     told = {**header, "certificate": {**header["certificate"], "kind": "lines"}}
-    assert verify(packed(told, sections)).reasons == ("header.certificate.kind is unknown",)
+    assert verify(packed(told, sections)).reasons == (
+        "header.certificate.kind is unknown",
+    )
 
 
 def test_a_line_is_for_losses_by_distance():
@@ -297,7 +331,9 @@ def test_a_line_is_for_losses_by_distance():
 @given(
     levels=st.lists(st.integers(1, 1 << 60), min_size=1, max_size=5),
     step=st.integers(1, 3),
-    told=st.lists(st.tuples(st.integers(0, 1 << 90), st.integers(0, 7)), min_size=1, max_size=8),
+    told=st.lists(
+        st.tuples(st.integers(0, 1 << 90), st.integers(0, 7)), min_size=1, max_size=8
+    ),
     power=st.sampled_from([1, 2]),
 )
 def test_losses_of_a_rule_are_added_up_exactly(levels, step, told, power):
@@ -325,16 +361,23 @@ def test_a_rule_of_weights_has_the_loss_of_its_list():
     rows = [0, 1, 550, 1100]
     losses = [float(channel.row(i) @ consumer.loss.row(i)) for i in rows]
     weights = [made.row_weights(i).astype(object) / made.total for i in rows]
-    again = [float((w * consumer.loss.row(i)).sum()) for i, w in zip(rows, weights, strict=True)]
+    again = [
+        float((w * consumer.loss.row(i)).sum())
+        for i, w in zip(rows, weights, strict=True)
+    ]
     assert again == pytest.approx(losses, rel=1e-9)
     assert isinstance(Mechanism(made.to_bytes()), Mechanism)
     header, sections = parts(made)
-    header["expected_loss"] = str(Fraction(header["expected_loss"]) + Fraction(1, 10**30))
+    header["expected_loss"] = str(
+        Fraction(header["expected_loss"]) + Fraction(1, 10**30)
+    )
     assert verify(packed(header, sections)).reasons[0].startswith("loss")
 
 
 @pytest.mark.parametrize("loss", ["absolute", "squared", "distance", "binary"])
-def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeypatch, loss):
+def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(
+    monkeypatch, loss
+):
     """Files of large counts hold the noise by rule; at the ends the reader guesses otherwise."""
     monkeypatch.setattr(make, "RULE_FROM", 2)
     monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
@@ -347,12 +390,17 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
     assert float(made.expected_loss) == pytest.approx(found.expected_loss, rel=1e-8)
     assert 0 <= verify(made).optimal_within < 1e-12
     header, sections = parts(made)
-    prior = [Fraction(int(w), header["consumer"]["prior"]["total"]) for w in sections["prior"]]
+    prior = [
+        Fraction(int(w), header["consumer"]["prior"]["total"])
+        for w in sections["prior"]
+    ]
     guess = sections["guess_of"].tolist()
     power = {"binary": 0, "squared": 2}.get(loss, 1)
     assert guess != list(range(13))
     by_rows = sum(
-        prior[i] * int(weight) * (abs(i - guess[o]) ** power if power else i != guess[o])
+        prior[i]
+        * int(weight)
+        * (abs(i - guess[o]) ** power if power else i != guess[o])
         for i in range(13)
         for o, weight in enumerate(made.row_weights(i))
     )
@@ -365,17 +413,23 @@ def test_noise_too_large_to_remap_is_stored_with_what_the_reader_guesses(monkeyp
 def test_an_answer_that_is_its_own_guess_is_not_written_in_another_way():
     """The outputs 0, 3/5, …, 1 of a mean are listed; its answers are all fractions."""
     asked = query("mean(5,3)")
-    consumer = Consumer.of(asked.graph, prior=[1 / 12] * 12 + [0.0] * 4, loss="absolute")
+    consumer = Consumer.of(
+        asked.graph, prior=[1 / 12] * 12 + [0.0] * 4, loss="absolute"
+    )
     made = prove(design(asked, "0.5", consumer), asked)
     labels = [made.output_label(o) for o in range(made.shape[1])]
     assert made.header["consumer"]["remapped"]
     assert int in map(type, labels)
-    assert [(type(made.guess(x)), made.guess(x)) for x in labels] == [(type(x), x) for x in labels]
+    assert [(type(made.guess(x)), made.guess(x)) for x in labels] == [
+        (type(x), x) for x in labels
+    ]
 
 
 @pytest.mark.parametrize("rule_from", [2, 1024], ids=["rule", "listed"])
 @pytest.mark.parametrize("start", [None, 20], ids=["all", "window"])
-def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(monkeypatch, rule_from, start):
+def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(
+    monkeypatch, rule_from, start
+):
     """Guesses of listed weights, and of a rule in a window, were the outputs themselves."""
     monkeypatch.setattr(make, "RULE_FROM", rule_from)
     monkeypatch.setattr(make, "LISTED_WEIGHTS", 1)
@@ -392,17 +446,23 @@ def test_the_stated_loss_is_that_of_the_guesses_that_are_shown(monkeypatch, rule
     assert made.kind == ("levels" if rule_from == 2 else "dense")
     shown = [made.guess(made.output_label(o)) for o in range(13)]
     assert shown[0] == 4 + first
-    rows = np.array([made.row_weights(first + i).astype(float) / made.total for i in range(13)])
+    rows = np.array(
+        [made.row_weights(first + i).astype(float) / made.total for i in range(13)]
+    )
     away = np.abs(np.arange(first, first + 13)[:, None] - shown)
     assert prior @ (rows * away).sum(axis=1) == pytest.approx(float(made.expected_loss))
 
 
-@pytest.mark.parametrize(("loss", "kind"), [("squared", "line"), ("binary", "envelope")])
+@pytest.mark.parametrize(
+    ("loss", "kind"), [("squared", "line"), ("binary", "envelope")]
+)
 def test_ten_thousand_answers_and_any_prior_are_proved(loss, kind):
     """Most outputs are remapped here; nothing of the size of the matrix is ever looked at."""
     prior = np.random.default_rng(0).dirichlet(np.ones(10_000))
     graph = PathPower(10_000)
-    made = prove(design(graph, "ln(2)", Consumer.of(graph, prior=prior.tolist(), loss=loss)))
+    made = prove(
+        design(graph, "ln(2)", Consumer.of(graph, prior=prior.tolist(), loss=loss))
+    )
     assert made.header["certificate"]["kind"] == kind
     assert len(made.to_bytes()) < 200_000
     found = verify(made)

@@ -5,12 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.certify.judge import Refused, label
+from tightrope.certify.kernel.format import Refused, label
 from tightrope.certify.make import encode, encode_label
 from tightrope.errors import InputError
 
 
-@pytest.mark.parametrize("value", [0, -3, "x", None, True, Fraction(1, 3), 0.1, (1, ("a", None))])
+@pytest.mark.parametrize(
+    "value", [0, -3, "x", None, True, Fraction(1, 3), 0.1, (1, ("a", None))]
+)
 def test_labels_come_back(value):
     assert label(encode_label(value), "label") == value
 

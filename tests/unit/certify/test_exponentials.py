@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from tightrope.certify.judge import exp_bounds, level_bounds, ln_bounds
+from tightrope.certify.kernel.exponentials import exp_bounds, level_bounds, ln_bounds
 from tightrope.epsilon import Epsilon
 
 
@@ -41,7 +41,18 @@ def test_ln_lies_between_its_bounds(x):
 
 
 @pytest.mark.parametrize(
-    "text", ["0.1", "1", "7.25", "ln(2)", "ln(3)/2", "ln(9)/2", "0.1234567*ln(2)", "300", "1e-9"]
+    "text",
+    [
+        "0.1",
+        "1",
+        "7.25",
+        "ln(2)",
+        "ln(3)/2",
+        "ln(9)/2",
+        "0.1234567*ln(2)",
+        "300",
+        "1e-9",
+    ],
 )
 def test_the_ratio_of_epsilon_is_accepted_and_a_larger_one_is_not(text):
     level = Epsilon.of(text)

@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from tightrope.certify.judge import Graph, falling_levels
+from tightrope.certify.kernel.graphs import Graph
+from tightrope.certify.theorems.levels import falling_levels
 from tightrope.certify.weights import rule_weights
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
 from tightrope.epsilon import Epsilon
@@ -17,7 +18,9 @@ def line(size, width):
     return Graph("box", size, ((size, width),))
 
 
-@pytest.mark.parametrize(("text", "reach"), [("ln(2)", 1), ("0.01", 1), ("1", 5), ("5", 3)])
+@pytest.mark.parametrize(
+    ("text", "reach"), [("ln(2)", 1), ("0.01", 1), ("1", 5), ("5", 3)]
+)
 def test_levels_fall_no_faster_than_allowed(text, reach):
     level = Epsilon.of(text)
     ratio = level.ratio
@@ -41,7 +44,10 @@ def test_channels_without_a_rule():
     assert rule_weights(GeometricChannel(9, "1", 2), line(9, 3), one) is None
     assert rule_weights(GeometricChannel(9, "2", 3), line(9, 3), one) is None
     assert rule_weights(Channel([[1.0]]), line(1, 1), one) is None
-    assert rule_weights(ScaledPhi(Clique(3), "1", 0.5761168847658291), line(3, 1), one) is None
+    assert (
+        rule_weights(ScaledPhi(Clique(3), "1", 0.5761168847658291), line(3, 1), one)
+        is None
+    )
 
 
 def test_rows_that_do_not_sum_to_one_closely_enough_are_refused():

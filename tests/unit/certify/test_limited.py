@@ -52,7 +52,9 @@ def test_the_limit_is_kept_and_the_design_is_best_under_it(made):
     told = mechanism.header["limit"]
     limit = Fraction(repr(found.limit))
     assert Fraction(told["most"]) == limit
-    assert float(Fraction(told["vulnerability"])) == pytest.approx(found.vulnerability, abs=1e-11)
+    assert float(Fraction(told["vulnerability"])) == pytest.approx(
+        found.vulnerability, abs=1e-11
+    )
     kept = Fraction(told["vulnerability"])
     if found.minimised == "vulnerability":
         kept = mechanism.expected_loss
@@ -75,7 +77,12 @@ def test_every_changed_number_is_noticed(made):
         {"limit": {**limit, "limited": "privacy"}},
         {"limit": {**limit, "most": str(Fraction(limit["most"]) + more)}},
         {"limit": {**limit, "most": str(Fraction(limit["most"]) / 2)}},
-        {"limit": {**limit, "vulnerability": str(Fraction(limit["vulnerability"]) + more)}},
+        {
+            "limit": {
+                **limit,
+                "vulnerability": str(Fraction(limit["vulnerability"]) + more),
+            }
+        },
         {"limit": {**limit, "vulnerability": "9" * 1999}},
         {"limit": []},
         {"limit": None},
@@ -94,7 +101,10 @@ def test_every_changed_number_is_noticed(made):
     ]
     attacker = limit["attacker"]
     if attacker["kind"] == "listed":
-        for key, number in (("denominator", attacker["denominator"] + 1), ("actions", 3)):
+        for key, number in (
+            ("denominator", attacker["denominator"] + 1),
+            ("actions", 3),
+        ):
             headers.append({"limit": {**limit, "attacker": {**attacker, key: number}}})
         headers.append({"limit": {**limit, "attacker": {"kind": "guesser"}}})
     for one in filter(None, headers):
@@ -106,16 +116,27 @@ def test_every_changed_number_is_noticed(made):
             for step in (-1, 1):
                 wrong = arrays[name].copy()
                 wrong[at] += step
-                assert verify(changed(mechanism, sections={name: wrong})).reasons, (name, at)
+                assert verify(changed(mechanism, sections={name: wrong})).reasons, (
+                    name,
+                    at,
+                )
     guesses = arrays["choices"].reshape(-1, len(arrays["choices"]) // 6)
-    assert verify(changed(mechanism, sections={"choices": guesses[::-1].ravel()})).reasons
+    assert verify(
+        changed(mechanism, sections={"choices": guesses[::-1].ravel()})
+    ).reasons
     moved = guesses.copy()
     moved[0] = np.roll(moved[0], 1)
     assert verify(changed(mechanism, sections={"choices": moved.ravel()})).reasons
     negative = guesses.copy()
     negative[0, :2] += np.array([-(1 << 61), 1 << 61])
     assert verify(changed(mechanism, sections={"choices": negative.ravel()})).reasons
-    for name in set(arrays) & {"arc_guess", "arc_from", "arc_to", "arc_value", "places"}:
+    for name in set(arrays) & {
+        "arc_guess",
+        "arc_from",
+        "arc_to",
+        "arc_value",
+        "places",
+    }:
         # Any root that works is a proof, so only one that does not exist is wrong.
         wrong = {"arc_value": arrays[name] // 2, "places": arrays[name] + 6}.get(
             name, 0 * arrays[name]
@@ -141,9 +162,15 @@ def test_an_attacker_who_can_gain_nothing_is_refused():
 
 
 def test_weights_that_pass_a_limit_state_what_they_have():
-    response = rational([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]])
+    response = rational(
+        [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+    )
     given = Limited(
-        "vulnerability", Fraction(4, 10), 0.0, np.eye(3), Proof("multipliers", [0.0] * 3)
+        "vulnerability",
+        Fraction(4, 10),
+        0.0,
+        np.eye(3),
+        Proof("multipliers", [0.0] * 3),
     )
     reader = Consumer.of(Clique(3))
     made = certify(response, Clique(3), "ln(2)", consumer=reader, certificate=given)
@@ -152,14 +179,20 @@ def test_weights_that_pass_a_limit_state_what_they_have():
     assert verify(made).optimal_within == Fraction(1, 2)
     # Every row has the same loss here, so that only the limit is out of place.
     averse = {**made.header["consumer"], "support": {"kind": "all"}}
-    assert verify(changed(made, {"consumer": averse})).reasons == ("a limit is for a prior",)
+    assert verify(changed(made, {"consumer": averse})).reasons == (
+        "a limit is for a prior",
+    )
 
 
 def test_a_limit_without_a_proof_is_checked_and_claims_no_optimality():
     found, question = made_for("vulnerability")
     given = Limited("vulnerability", Fraction(1, 4), 0.0, found.certificate.choices)
     made = certify(
-        found.channel, question.graph, "ln(2)", consumer=found.consumer, certificate=given
+        found.channel,
+        question.graph,
+        "ln(2)",
+        consumer=found.consumer,
+        certificate=given,
     )
     verdict = verify(made)
     assert (verdict.reasons, verdict.optimal_within) == ((), None)

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from tightrope.certify.judge import Refused, box_sums
+from tightrope.certify.kernel.format import Refused
 from tightrope.certify.mechanism import graph_sides, judged_graph
+from tightrope.certify.theorems.levels import box_sums
 from tightrope.graphs import (
     CartesianProduct,
     Clique,
@@ -54,7 +55,10 @@ def test_which_graphs_have_a_rule():
     assert graph_sides(CappedPathPower(4, 2)) is None  # a subgraph of a path's power
     assert graph_sides(StrongProduct([PathPower(4), Cycle(4)])) is None
     assert graph_sides(PathPower(3, 17)) == ("box", ((3, 2),))
-    assert graph_sides(CartesianProduct([Clique(4)] * 2)) == ("product", ((4, 3), (4, 3)))
+    assert graph_sides(CartesianProduct([Clique(4)] * 2)) == (
+        "product",
+        ((4, 3), (4, 3)),
+    )
 
 
 @pytest.mark.parametrize("graph", FORMS[1:], ids=lambda g: g.name)
@@ -123,7 +127,11 @@ def test_factors_that_could_overflow_are_refused():
 def test_lengths_choose_their_ratio():
     graph = ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 2])
     mine = judged_graph(graph)
-    assert mine.ratio_of(np.array([0, 2, 0]), np.array([1, 1, 2])).tolist() == [0, 1, -1]
+    assert mine.ratio_of(np.array([0, 2, 0]), np.array([1, 1, 2])).tolist() == [
+        0,
+        1,
+        -1,
+    ]
 
 
 def test_wide_integers_stay_exact():

@@ -5,19 +5,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tightrope import proofs
 from tightrope.certify import Proof, certify, verify
-from tightrope.certify.judge import (
-    Consumer as JudgedConsumer,
-    Refused,
-    convolved,
-    far_sums,
-    phi_room,
+from tightrope.certify.kernel.consumer import Consumer as JudgedConsumer
+from tightrope.certify.kernel.format import Refused
+from tightrope.certify.theorems.levels import convolved, far_sums
+from tightrope.certify.theorems.phi import phi_room
+from tightrope.channels import (
+    Channel,
+    GeometricChannel,
+    IntegerChannel,
+    ScaledPhi,
+    rational,
 )
-from tightrope.channels import Channel, GeometricChannel, IntegerChannel, ScaledPhi, rational
 from tightrope.consumers import Consumer
 from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import Clique, ExplicitGraph, PathPower, petersen
-from tightrope.optimize import SolverSettings, design
+from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
 
@@ -78,7 +82,9 @@ def test_phi_proves_the_exponential_mechanism_of_symmetric_graphs(graph):
 
 
 @pytest.mark.parametrize("loss", ["binary", "absolute", "squared"])
-@pytest.mark.parametrize("prior", ["uniform", "binomial(.3)", "0.1,0.2,0.2,0.2,0.2,0.1"])
+@pytest.mark.parametrize(
+    "prior", ["uniform", "binomial(.3)", "0.1,0.2,0.2,0.2,0.2,0.1"]
+)
 def test_the_stated_loss_is_the_loss_of_the_design(loss, prior):
     graph = PathPower(6)
     consumer = Consumer.of(graph, prior=prior, loss=loss)
@@ -113,7 +119,9 @@ def test_a_certificate_that_proves_less_states_less():
 def test_what_makes_no_certificate():
     def made(kind, prices, **asked):
         proof = Proof(kind, prices)
-        return certify(rational(RESPONSE), Clique(3), "ln(2)", certificate=proof, **asked)
+        return certify(
+            rational(RESPONSE), Clique(3), "ln(2)", certificate=proof, **asked
+        )
 
     asked = {"consumer": Consumer.of(Clique(3))}
     with pytest.raises(InputError, match="needs its consumer"):
@@ -136,7 +144,9 @@ def test_what_makes_no_certificate():
 
 
 def test_the_certificate_is_needed_for_a_claim_of_optimality():
-    made = certify(rational(RESPONSE), Clique(3), "ln(2)", consumer=Consumer.of(Clique(3)))
+    made = certify(
+        rational(RESPONSE), Clique(3), "ln(2)", consumer=Consumer.of(Clique(3))
+    )
     assert verify(made).optimal_within is None
     assert verify(made).reasons == ()
 
@@ -215,8 +225,23 @@ def test_a_tree_of_many_branches_keeps_its_prices():
 # -- sums of phi ----------------------------------------------------------------------------
 
 
-LINES = ["path(7)", "sum(4,3)", "counts(3,2)", "cycle(7)", "cycle(8)", "grid(3,4)", "grid(2,3,3)"]
-OTHERS = ["hypercube(3)", "databases(2,3)", "clique(5)", "petersen", "tree(2,2)", "histogram(3,3)"]
+LINES = [
+    "path(7)",
+    "sum(4,3)",
+    "counts(3,2)",
+    "cycle(7)",
+    "cycle(8)",
+    "grid(3,4)",
+    "grid(2,3,3)",
+]
+OTHERS = [
+    "hypercube(3)",
+    "databases(2,3)",
+    "clique(5)",
+    "petersen",
+    "tree(2,2)",
+    "histogram(3,3)",
+]
 
 
 @pytest.mark.parametrize("text", [*LINES, *OTHERS])
@@ -232,24 +257,36 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
         certificate=Proof("phi", np.full(graph.size, 1 / graph.size)),
     )
     judged = JudgedConsumer(made.weights)
-    alpha = Fraction(judged.file.alphas[0], 1 << 62)
+    alpha = Fraction(judged.alphas[0], 1 << 62)
     far = np.asarray(graph.distance_matrix())
     for y in (rng.integers(0, 1 << 54, graph.size), np.array([12345 << 30])):
-        room, needed = phi_room(judged, y), 1 << (62 + judged.bits)  # of a uniform prior
+        room, needed = (
+            phi_room(judged, y),
+            1 << (62 + judged.bits),
+        )  # of a uniform prior
         # Where all answers look alike and y is constant, one answer stands for all.
         found = np.broadcast_to(room + needed, graph.size)
         full = np.broadcast_to(y, graph.size).tolist()
         for k in range(graph.size):
-            wanted = sum(weight * alpha ** int(d) for weight, d in zip(full, far[k], strict=True))
+            wanted = sum(
+                weight * alpha ** int(d) for weight, d in zip(full, far[k], strict=True)
+            )
             reached = Fraction(int(found[k]), judged.prior_total << 62)
             assert 0 <= wanted - reached <= wanted / 10**12
 
 
-@pytest.mark.parametrize(("prior", "kind"), [("uniform", "stairs"), ("random", "multipliers")])
-def test_a_line_without_a_name_is_proved_by_stairs_where_these_do(prior, kind):
+@pytest.mark.parametrize(
+    ("prior", "kind"), [("uniform", "stairs"), ("random", "multipliers")]
+)
+def test_a_line_without_a_name_is_proved_by_stairs_where_these_do(
+    prior, kind, monkeypatch
+):
+    monkeypatch.setattr(proofs, "LISTED_ARCS", 10_000)
     graph = PathPower(120, 3)
-    known = np.random.default_rng(5).dirichlet(np.ones(120)) if prior == "random" else prior
+    known = (
+        np.random.default_rng(5).dirichlet(np.ones(120)) if prior == "random" else prior
+    )
     found = design(graph, "ln(2)", Consumer.of(graph, prior=known, loss="absolute"))
-    made = prove(found, settings=SolverSettings(proof_arcs=10_000))
+    made = prove(found)
     assert made.header["certificate"]["kind"] == kind
     assert verify(made).optimal_within < Fraction(1, 10**9)

@@ -46,7 +46,9 @@ def test_one_more_unit_anywhere_breaks_privacy(selection, row):
 
 def test_a_bound_without_the_price_of_delta_is_refused(selection):
     header, sections = unpack(selection)
-    plain = Fraction(sum(sections["prices"].tolist()), 1 << header["certificate"]["bits"])
+    plain = Fraction(
+        sum(sections["prices"].tolist()), 1 << header["certificate"]["bits"]
+    )
     assert plain > selection.bound
     assert "bound" in verify(forged(selection, {"bound": str(plain)})).reasons[0]
 
@@ -61,7 +63,9 @@ def test_every_loss_with_less_delta_is_above_the_bound(selection):
 def test_what_a_file_with_delta_may_be():
     weights = IntegerChannel([[3, 1], [1, 3]])
     with pytest.raises(InputError, match="taken as they are"):
-        certify(IntegerChannel([[2, 1], [1, 2]]), "count(1)", "ln(2)", delta=Fraction(1, 9))
+        certify(
+            IntegerChannel([[2, 1], [1, 2]]), "count(1)", "ln(2)", delta=Fraction(1, 9)
+        )
     assert verify(certify(weights, "count(1)", "ln(2)", delta=Fraction(1, 4))).private
     with pytest.raises(CheckFailed, match="beyond δ"):
         certify(weights, "count(1)", "ln(2)", delta=Fraction(1, 5))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tightrope.certify import Mechanism, certify, make
-from tightrope.certify.judge import File, exceeds
+from tightrope.certify.kernel.format import File
+from tightrope.certify.kernel.weights import exceeds
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.graphs import PathPower
 
@@ -39,7 +40,9 @@ def test_rows_of_a_rule_in_a_window_are_those_of_the_nearest_answers_in_it():
     channel = made.channel()
     for i in (0, 100, 105, 3000):
         row = channel.row(i)
-        assert np.abs(row - (made.row_weights(i) / made.total).astype(float)).max() < 1e-12
+        assert (
+            np.abs(row - (made.row_weights(i) / made.total).astype(float)).max() < 1e-12
+        )
         assert [channel.column(o)[i] for o in (0, 7)] == row[[0, 7]].tolist()
     assert np.array_equal(channel.row(3000), channel.row(1299))
 
@@ -50,7 +53,9 @@ def test_listed_weights_are_unpacked_once(monkeypatch):
     asked = []
     pieces = File.pieces
     monkeypatch.setattr(
-        File, "pieces", lambda file, name, n=1: asked.append(name) or pieces(file, name, n)
+        File,
+        "pieces",
+        lambda file, name, n=1: asked.append(name) or pieces(file, name, n),
     )
     again = Mechanism(made.to_bytes())
     rows = [again.row_weights(i) for i in range(9)]

@@ -1,0 +1,1 @@
+"""Expanders: untrusted code that makes multipliers, which the kernel checks, out of less."""

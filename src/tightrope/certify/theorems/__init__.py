@@ -1,0 +1,1 @@
+"""Theorems: one file each, with statement, proof, checker, header fields and sections."""

@@ -1,0 +1,168 @@
+r"""Weights of tuples of values: several quantiles, or a quantile and both ends of an interval.
+
+A file holds no matrix, but a rule: ``w_0 = 2^bits`` and ``w_{g+1} = ⌈w_g·q/p⌉``. Every tuple of
+values has a weight that is a product of such levels, and it is drawn with a probability in
+proportion to its weight (the exponential mechanism, McSherry and Talwar 2007). With L(v) people
+below a value, U(v) not above it and n in all:
+
+``bracket(t/D,c,A,S)``
+    A triple (l, v, u). The gap of a value from a rank r/D is ``max(0, D·L - r, r - D·U)``; below
+    the least value and above the largest one there is always room. The weight is w_g with
+    ``g = max(gap of v from t·n, gap of l from t·n - A, less S, gap of u from t·n + A, less S)``.
+``quantiles(t_1/D,…,t_m/D,c,R)``
+    Points p_1 <= … <= p_m of a grid with 2R points in each value, on which the people of a value
+    have different random places, R of them at most. With r_j people not above p_j, the weight is
+    the product of w_d over the m + 1 cells, ``d_j = |D·(r_j - r_{j-1}) - (t_j - t_{j-1})·n|`` with
+    ``r_0 = t_0 = 0``, ``r_{m+1} = n`` and ``t_{m+1} = D`` (Gillenwater, Joseph and Kulesza 2021).
+
+*Theorem.* Let one person move the levels of every tuple by at most M steps in all, and
+``(p/q)^(2M) <= exp(ε)``. Then the draw is ε-private.
+
+*Proof.* A level falls by at most p/q a step. So no weight falls, and none grows, to more than
+``(p/q)^M`` times what it was, and neither does their sum. Places of people in a value are drawn
+without looking at anybody else, so two neighbouring tables keep them alike. ∎
+
+*M of a bracket.* A row that comes moves ``D·L - t·n`` and ``D·U - t·n`` by -t or D - t, one that
+changes by D. A largest one of distances, of which some have something subtracted and none is
+below 0, moves no further than they do.
+
+*M of quantiles.* A row that comes in cell a moves its d by at most ``D - T_a``, with
+``T_j = t_j - t_{j-1}``, and those of all others by T_j, which are together ``D - T_a``: so by
+``2·(D - min T)``. A row that changes leaves n alone and moves two cells by D each.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
+
+from tightrope.certify.kernel.exponentials import short_number
+from tightrope.certify.kernel.format import (
+    WEIGHTS,
+    File,
+    Header,
+    Refused,
+    need,
+    registered,
+    whole,
+)
+from tightrope.certify.kernel.weights import AnyWeights, Derive
+
+#: More quantiles than this in one draw would take weights of more than 4,000 bits.
+MOST_RANKS = 20
+
+
+class TupleQuestion(NamedTuple):
+    """What is drawn together: the ranks t_j over their denominator D, c values, and 2M."""
+
+    is_bracket: bool
+    ranks: tuple[int, ...]
+    denominator: int
+    values: int
+    sizes: tuple[int, ...]
+    steps: int
+
+
+@registered(WEIGHTS, "tuples")
+class TupleWeights(AnyWeights):
+    """The levels that weights of tuples are made of, which follow from the ratio alone."""
+
+    kind = "tuples"
+    fields: ClassVar = {"bits": whole(40, 1024)}
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        header = file.header
+        self.bits = header["weights"]["bits"]
+        self.question = tuple_question(header["query"], header["neighbours"])
+
+    @classmethod
+    def check_header(cls, header: Header) -> None:
+        """Stop unless there is a question, and neither lists nor a consumer."""
+        absent = (header[name] for name in ("consumer", "outputs", "graph"))
+        bare = all(part is None for part in absent) and not header["sections"]
+        need(bare, "tuples have a question, and neither lists nor a consumer")
+
+    @classmethod
+    def read(cls, file: File, derive: Derive) -> TupleWeights:
+        """Read the question of a file."""
+        return cls(file)
+
+    @staticmethod
+    def edge_lengths(header: Header) -> list[Fraction]:
+        """Return the part of ε that one step is worth."""
+        question = tuple_question(header["query"], header["neighbours"])
+        return [Fraction(1, question.steps)]
+
+    @staticmethod
+    def ratio_words(header: Header) -> str:
+        """Return in words that the ratio is allowed."""
+        steps = tuple_question(header["query"], header["neighbours"]).steps
+        ratio = short_number(header["ratios"][0])
+        return f"p/q = {ratio}, and (p/q)^{steps} is at most exp(ε)"
+
+    def faults(self) -> Iterator[str]:
+        """Yield nothing: the weights follow from the ratio, which was checked."""
+        return iter(())
+
+    def proved_for(self, whose: str) -> str:
+        """Return how far one person moves the levels of a tuple."""
+        moves = f"one person moves the levels of every tuple of {whose}"
+        return f"{moves} by at most {self.question.steps // 2} steps, each worth p/q"
+
+
+def tuple_question(question: str, relation: str) -> TupleQuestion:
+    """Read a question about a tuple of values, and how far one person, with k rows, moves it.
+
+    >>> tuple_question("bracket(1/2,121,40,10)", "add-remove").steps
+    2
+    >>> tuple_question("quantiles(1/4,1/2,3/4,121,999)", "change-one").steps
+    16
+    >>> tuple_question("quantiles(1/4,1/2,3/4,121,999,2)", "add-remove")
+    TupleQuestion(is_bracket=False, ranks=(1, 2, 3), denominator=4, values=121, sizes=(999,),
+                  steps=24)
+    """
+    size = r"([1-9][0-9]{0,8})"
+    rank = r"[1-9][0-9]{0,4}/[1-9][0-9]{0,4}"
+    bracket = rf"bracket\(({rank}),{size},{size},{size}(?:,{size})?\)"
+    several = rf"quantiles\(({rank}(?:,{rank})+),{size},{size}(?:,{size})?\)"
+    call = re.fullmatch(f"{bracket}|{several}", question)
+    if call is None:
+        shown = f"question: {question[:60]!r}"
+        raise Refused(f"{shown} is not known as a question about a tuple of values")
+    is_bracket = call[1] is not None
+    given = call[1] or call[6]
+    last = call[5] if is_bracket else call[9]
+    sizes = (int(call[3]), int(call[4])) if is_bracket else (int(call[8]),)
+    values = int(call[2] if is_bracket else call[7])
+    need(values <= 1 << 20, f"question: {values} values are more than 2^20")
+    need(last != "1", "question: one row each is not written out")
+    rows = int(last or 1)
+
+    shares = [Fraction(part) for part in given.split(",")]
+    # One spelling per question: ranks must be written in lowest terms.
+    lowest = given == ",".join(f"{x.numerator}/{x.denominator}" for x in shares)
+    ends = [Fraction(0), *shares, Fraction(1)]
+    rising = all(below < above for below, above in pairwise(ends))
+    need(lowest and rising, "question: ranks are in lowest terms, rising and below 1")
+    need(len(shares) <= MOST_RANKS, f"question: more than {MOST_RANKS} ranks")
+    # D, the common denominator of all ranks.
+    whole_part = math.lcm(*(share.denominator for share in shares))
+    need(whole_part <= 10_000, "question: ranks are multiples of 1/10000 or coarser")
+
+    # M in the two cases of the docstring above; the steps are 2M.
+    tops = [int(share * whole_part) for share in ends]
+    cells = [high - low for low, high in pairwise(tops)]
+    if relation != "add-remove":
+        moves = whole_part if is_bracket else 2 * whole_part
+    elif is_bracket:
+        moves = max(cells)
+    else:
+        moves = 2 * (whole_part - min(cells))
+    return TupleQuestion(
+        is_bracket, tuple(tops[1:-1]), whole_part, values, sizes, 2 * moves * rows
+    )
