@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from tightrope.errors import InputError
-from tightrope.texts import DECIMAL
+from tightrope.texts import DECIMAL, to_exact
 
 #: Relative distance allowed between ``ratio`` and :math:`e^\varepsilon` (from below).
 RATIO_ACCURACY = Fraction(1, 10**15)
@@ -26,7 +26,8 @@ RATIO_ACCURACY = Fraction(1, 10**15)
 EXACT_BITS = 4096
 
 #: Range of ε accepted: below it the ratio is 1 to working accuracy, above it nothing is private.
-SMALLEST, LARGEST = 1e-12, 500
+SMALLEST = 1e-12
+LARGEST = 500
 
 _TEXT = re.compile(
     rf"\s*(?:(?P<times>{DECIMAL})\s*(?:/\s*(?P<under>{DECIMAL})\s*)?\*\s*)?"
@@ -61,22 +62,28 @@ class Epsilon:
     base: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.multiple, Fraction) or not isinstance(self.base, Fraction | None):
+        if not isinstance(self.multiple, Fraction) or not isinstance(
+            self.base, Fraction | None
+        ):
             raise InputError(
                 "Epsilon(…) takes fractions; use Epsilon.of(value) for numbers and texts"
             )
         if self.multiple <= 0:
             raise InputError(f"ε must be positive, got {_plain(self.multiple)}")
         if self.base is not None and self.base <= 1:
-            raise InputError(f"ln(b) needs b > 1 for a positive ε, got ln({_plain(self.base)})")
+            raise InputError(
+                f"ln(b) needs b > 1 for a positive ε, got ln({_plain(self.base)})"
+            )
         if self.multiple > 10**9 or not SMALLEST <= float(self) <= LARGEST:
-            raise InputError(f"ε must be between {SMALLEST:g} and {LARGEST}, got {self}")
+            raise InputError(
+                f"ε must be between {SMALLEST:g} and {LARGEST}, got {self}"
+            )
 
     @classmethod
     def of(cls, value: Epsilon | float | Fraction | Decimal | str) -> Epsilon:
         """Read a privacy level from a number or a text.
 
-        A float stands for the decimal that prints as it: ``0.1`` is exactly 1/10.
+        A float is the decimal that prints as it: ``0.1`` is exactly 1/10.
 
         Parameters
         ----------
@@ -99,15 +106,17 @@ class Epsilon:
     def _parse(cls, text: str) -> Epsilon:
         match = _TEXT.fullmatch(text)
         if match is None or len(text) > 200:
-            raise InputError(f"ε must look like 0.5, 1/2, ln(2) or 2*ln(3), got {text[:80]!r}")
-        part = {k: Fraction(v) for k, v in match.groupdict().items() if v is not None}
-        one = Fraction(1)
-        if 0 in (part.get("over", one), part.get("under", one), part.get("below", one)):
+            raise InputError(
+                f"ε must look like 0.5, 1/2, ln(2) or 2*ln(3), got {text[:80]!r}"
+            )
+        # times/under * value/over, or times/under * ln(base/below)/over; parts left out are 1.
+        part = {k: Fraction(v or 1) for k, v in match.groupdict().items()}
+        if 0 in (part["over"], part["under"], part["below"]):
             raise InputError(f"ε divides by zero in {text!r}")
-        multiple = part.get("times", one) / part.get("over", one) / part.get("under", one)
-        if "value" in part:
+        multiple = part["times"] / part["over"] / part["under"]
+        if match["value"]:
             return cls(multiple * part["value"])
-        return cls(multiple, part["base"] / part.get("below", one))
+        return cls(multiple, part["base"] / part["below"])
 
     def __float__(self) -> float:
         return float(self.multiple) * self.unit
@@ -174,7 +183,11 @@ class Epsilon:
         root, degree = _root_and_degree(self.base)
         grid = 10**30
         high = enclosed(Fraction(1), root, power=False)[1] * grid
-        return self.multiple * degree * Fraction(-(-high.numerator // high.denominator), grid)
+        return (
+            self.multiple
+            * degree
+            * Fraction(-(-high.numerator // high.denominator), grid)
+        )
 
     def scaled(self, length: float | Fraction) -> Epsilon:
         """Return the level that an edge of the given length allows: ε times the length.
@@ -212,17 +225,18 @@ def log_ratio(ratio: Fraction | float) -> float:
 
 
 def _as_written(value: object, what: str) -> Fraction:
-    """Read a number; a float stands for the decimal that prints as it."""
+    """Read a number; a float is the decimal that prints as it."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
-        raise InputError(f"{what} must be a number or a text such as 'ln(2)', got {value!r}")
-    if isinstance(value, numbers.Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    if not math.isfinite(value):
+        raise InputError(
+            f"{what} must be a number or a text such as 'ln(2)', got {value!r}"
+        )
+    # A rational number is finite, and may be too large to ask as a float.
+    if not isinstance(value, numbers.Rational) and not math.isfinite(value):
         raise InputError(f"{what} must be finite, got {value}")
     # Written out, 1e-999999999 would have a billion digits; as a float it is 0.
     if isinstance(value, Decimal) and value.adjusted() > -100:
         return Fraction(value)
-    return Fraction(repr(float(value)))
+    return to_exact(value)
 
 
 def _plain(number: Fraction) -> str:
@@ -232,7 +246,7 @@ def _plain(number: Fraction) -> str:
     if number.denominator == 1:
         return str(number)
     decimal = repr(float(number))
-    return decimal if Fraction(decimal) == number else f"{number.numerator}/{number.denominator}"
+    return decimal if Fraction(decimal) == number else str(number)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -268,8 +282,9 @@ def _exact_root(base: Fraction, degree: int) -> Fraction | None:
         return base if degree == 1 else None
     from flint import fmpz  # takes 60 ms to import
 
-    top, bottom = (int(fmpz(n).root(degree)) for n in (base.numerator, base.denominator))
-    return Fraction(top, bottom) if Fraction(top, bottom) ** degree == base else None
+    parts = (base.numerator, base.denominator)
+    root = Fraction(*(int(fmpz(n).root(degree)) for n in parts))
+    return root if root**degree == base else None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -289,7 +304,9 @@ def enclosed(
         if power:
             ball = ball.exp()
         ends = [end.man_exp() for end in (ball.lower(), ball.upper())]
-    low, high = (Fraction(int(digits)) * Fraction(2) ** int(shift) for digits, shift in ends)
+    low, high = (
+        Fraction(int(digits)) * Fraction(2) ** int(shift) for digits, shift in ends
+    )
     return low, high
 
 
@@ -299,6 +316,7 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     >>> simplest_between(Fraction(314, 100), Fraction(315, 100))
     Fraction(22, 7)
     """
+    # Continued fractions: an integer if there is one, else the same integer part for both ends.
     whole = math.ceil(low)
     if whole <= high:
         return Fraction(whole)

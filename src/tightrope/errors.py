@@ -48,11 +48,15 @@ class TextError(InputError):
     def __init__(self, message: str, text: str, position: int) -> None:
         self.text = text
         self.position = position
-        near = f"{text[max(0, position - 30) : position]}▸{text[position : position + 30]}"
+        near = (
+            f"{text[max(0, position - 30) : position]}▸{text[position : position + 30]}"
+        )
         # A message is one line, whatever the text holds.
         near = near.replace("\n", "⏎").replace("\r", "⏎")
         near = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in near)
-        super().__init__(f"{message} at character {position + 1} of {text[:80]!r}: {near}")
+        super().__init__(
+            f"{message} at character {position + 1} of {text[:80]!r}: {near}"
+        )
 
 
 class TooLarge(InputError):
@@ -77,17 +81,19 @@ def in_one_line(problem: Exception) -> str:
     ('ε must be positive, got -1', 'not enough memory for this request')
     """
     if isinstance(problem, TightropeError):
-        told = str(problem)
+        message = str(problem)
     elif isinstance(problem, MemoryError):
-        told = "not enough memory for this request"
+        message = "not enough memory for this request"
     elif isinstance(problem, OSError) and problem.strerror:
-        told = f"{problem.filename or 'output'}: {problem.strerror}"
+        message = f"{problem.filename or 'output'}: {problem.strerror}"
     else:
-        told = f"unexpected {type(problem).__name__}: {problem} (a defect)"
-    return " ".join(told.split())
+        message = f"unexpected {type(problem).__name__}: {problem} (a defect)"
+    return " ".join(message.split())
 
 
-def whole_number(value: object, what: str, least: int = 1, most: int | None = None) -> int:
+def whole_number(
+    value: object, what: str, least: int = 1, most: int | None = None
+) -> int:
     """Return a whole number that is large enough and not too large, or refuse.
 
     Parameters

@@ -22,17 +22,19 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tightrope.arrays import Integers
 
 # FLINT takes 60 ms to import: it is imported where it is used.
 if TYPE_CHECKING:
     from flint import arb, fmpz_mat, fmpz_poly
 
-Integers = NDArray[Any]
 Factor = TypeVar("Factor")
 
 
-def power(value: Factor, count: int, times: Callable[[Factor, Factor], Factor]) -> Factor:
+def power(
+    value: Factor, count: int, times: Callable[[Factor, Factor], Factor]
+) -> Factor:
     """Return a product of so many equal factors, at least one, by repeated squaring.
 
     >>> power("ab", 5, str.__add__)
@@ -53,7 +55,9 @@ def over_one(fractions: Sequence[Any]) -> tuple[Integers, int]:
     """
     given: Integers = np.array(fractions, dtype=object)
     below = math.lcm(*(value.denominator for value in given.flat))
-    numerators = [value.numerator * (below // value.denominator) for value in given.flat]
+    numerators = [
+        value.numerator * (below // value.denominator) for value in given.flat
+    ]
     return np.array(numerators, dtype=object).reshape(given.shape), below
 
 
@@ -67,8 +71,8 @@ def _flint(matrix: Integers) -> fmpz_mat:
 
 
 def _numpy(matrix: fmpz_mat) -> Integers:
-    shape = matrix.nrows(), matrix.ncols()
-    return np.array([int(value) for value in matrix.entries()], dtype=object).reshape(shape)
+    entries = [int(value) for value in matrix.entries()]
+    return np.array(entries, dtype=object).reshape(matrix.nrows(), matrix.ncols())
 
 
 def product(left: Integers, right: Integers) -> Integers:
@@ -103,19 +107,21 @@ def independent_rows(matrix: Integers) -> list[int]:
     # Pivot columns of the transpose are independent rows.
     turned = _flint(matrix.T)
     # A Mersenne prime of one machine word: a rank falls modulo it with probability 2^-61.
-    echelon, found = nmod_mat(turned, 2**61 - 1).rref()
-    if found < min(matrix.shape):
-        exact, _, found = turned.rref()
-        return _pivots(exact, found)
-    return _pivots(echelon, found)
+    echelon, rank = nmod_mat(turned, 2**61 - 1).rref()
+    if rank < min(matrix.shape):
+        exact, _, rank = turned.rref()
+        return _pivots(exact, rank)
+    return _pivots(echelon, rank)
 
 
-def _pivots(echelon: Any, found: int) -> list[int]:
+def _pivots(echelon: Any, rank: int) -> list[int]:
     """Return the column of the first entry of each row of an echelon form."""
     columns: list[int] = []
-    for row in range(found):
+    for row in range(rank):
         start = columns[-1] + 1 if columns else 0
-        columns.append(next(j for j in range(start, echelon.ncols()) if echelon[row, j] != 0))
+        columns.append(
+            next(j for j in range(start, echelon.ncols()) if echelon[row, j] != 0)
+        )
     return columns
 
 
@@ -148,8 +154,8 @@ def solve(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
     rows = independent_rows(matrix)
     if len(rows) < matrix.shape[1]:
         return None
-    solved = fmpq_mat(_flint(matrix[rows])).solve(fmpq_mat(_flint(right[rows])))
-    top, below = solved.numer_denom()
+    solution = fmpq_mat(_flint(matrix[rows])).solve(fmpq_mat(_flint(right[rows])))
+    top, below = solution.numer_denom()
     if len(rows) < len(matrix) and _flint(matrix) * top != _flint(right) * below:
         return None
     return _numpy(top), int(below)
@@ -191,9 +197,11 @@ def cramer(
     from flint import fmpz_mat, fmpz_poly
 
     size = len(right)
-    # No coefficient of a determinant exceeds the product of the rows' sums, sign included.
+    # No coefficient of a determinant exceeds the product of the row sums in size; with two bits
+    # for sign and carry the digits in base 2^bits are the coefficients.
     total = int(np.sum(layers, axis=0).sum(axis=1).max())
-    bits = size * max(total, 2).bit_length() + max(abs(b) for b in right).bit_length() + 2
+    largest = max(abs(b) for b in right)
+    bits = size * max(total, 2).bit_length() + largest.bit_length() + 2
     value = sum(
         layer.astype(object) * (1 << (bits * exponent))
         for layer, exponent in zip(layers, exponents, strict=True)
@@ -201,8 +209,8 @@ def cramer(
     matrix = fmpz_mat(np.asarray(value).tolist())
     # Not zero: as a polynomial it is det Q(0) at α = 0.
     below = matrix.det()
-    solved = matrix.solve(fmpz_mat([[int(b)] for b in right]))
-    tops = [below * solved[a, 0] for a in range(size)]
+    solution = matrix.solve(fmpz_mat([[int(b)] for b in right]))
+    tops = [below * solution[a, 0] for a in range(size)]
     return (
         fmpz_poly(_digits(int(below), bits)),
         [fmpz_poly(_digits(int(top.p), bits)) for top in tops],
@@ -211,14 +219,16 @@ def cramer(
 
 def _digits(number: int, bits: int) -> list[int]:
     """Return the signed digits of a number in base 2^bits, the lowest first."""
-    out, half, full = [], 1 << (bits - 1), 1 << bits
+    digits = []
+    half = 1 << (bits - 1)
+    full = 1 << bits
     while number:
         digit = number & (full - 1)
         if digit >= half:
             digit -= full
-        out.append(digit)
+        digits.append(digit)
         number = (number - digit) >> bits
-    return out
+    return digits
 
 
 def sign_at(polynomial: fmpz_poly, x: Fraction) -> int:
@@ -293,11 +303,14 @@ def unit_roots(polynomials: Iterable[fmpz_poly], bits: int = 64) -> list[Root]:
     }
     while True:
         with flint.ctx.workprec(bits):
-            found = [root for factor in factors.values() for root in _real_roots(factor)]
-        inside = sorted(
-            (root for root in found if root.high > 0 and root.low < 1), key=lambda root: root.low
-        )
-        ends = [Fraction(0), *(end for r in inside for end in (r.low, r.high)), Fraction(1)]
+            roots = [
+                root for factor in factors.values() for root in _real_roots(factor)
+            ]
+        inside = [root for root in roots if root.high > 0 and root.low < 1]
+        inside.sort(key=lambda root: root.low)
+        # Disjoint intervals strictly between 0 and 1, or twice the precision.
+        ends = [end for root in inside for end in (root.low, root.high)]
+        ends = [Fraction(0), *ends, Fraction(1)]
         if all(a < b for a, b in zip(ends[::2], ends[1::2], strict=True)):
             return inside
         bits *= 2
@@ -311,7 +324,9 @@ def _real_roots(factor: fmpz_poly) -> list[Root]:
     # FLINT separates real from complex roots with certainty: their imaginary part is 0.
     roots: list[Any] = factor.complex_roots()
     real = [root.real for root, _ in roots if root.imag == 0]
-    return [Root(factor, _fraction(ball.lower()), _fraction(ball.upper())) for ball in real]
+    return [
+        Root(factor, _fraction(ball.lower()), _fraction(ball.upper())) for ball in real
+    ]
 
 
 def _fraction(number: arb) -> Fraction:

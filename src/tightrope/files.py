@@ -15,13 +15,15 @@ from typing import Any
 
 from tightrope.errors import InputError, TooLarge
 
+#: Where a file is.
+FilePath = str | Path
 #: Largest file that is read, in bytes.
 FILE_LIMIT = 256 * 2**20
 #: How the name of a file ends while it is written.
 UNFINISHED = ".unfinished"
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: FilePath) -> str:
     """Return the text of a regular UTF-8 file of at most ``FILE_LIMIT`` bytes.
 
     >>> read_text("no-such-file.csv")
@@ -42,7 +44,9 @@ def read_text(path: str | Path) -> str:
     except (OSError, ValueError) as refused:
         if isinstance(refused, InputError):
             raise
-        raise InputError(f"{str(path)[:80]!r} cannot be read: {_reason(refused)}") from None
+        raise InputError(
+            f"{str(path)[:80]!r} cannot be read: {_reason(refused)}"
+        ) from None
     if len(data) > FILE_LIMIT:
         raise TooLarge(f"{path}: a file may hold at most {FILE_LIMIT} bytes")
     try:
@@ -56,7 +60,7 @@ def read_text(path: str | Path) -> str:
     return text
 
 
-def write_text(path: str | Path, text: str) -> None:
+def write_text(path: FilePath, text: str) -> None:
     """Write a UTF-8 file, or say in one line why not.
 
     >>> write_text("no such folder/graph.csv", "")
@@ -67,10 +71,14 @@ def write_text(path: str | Path, text: str) -> None:
     try:
         Path(path).write_text(text, encoding="utf-8", newline="")
     except (OSError, ValueError) as refused:
-        raise InputError(f"{str(path)[:80]!r} cannot be written: {_reason(refused)}") from None
+        raise InputError(
+            f"{str(path)[:80]!r} cannot be written: {_reason(refused)}"
+        ) from None
 
 
-def write_whole(path: Path, write: Callable[[Any], object], by_way_of: Path | None = None) -> None:
+def write_whole(
+    path: Path, write: Callable[[Any], object], by_way_of: Path | None = None
+) -> None:
     """Put a file in its place at once: whole and on the disk, or not at all.
 
     Parameters
@@ -103,7 +111,7 @@ def write_whole(path: Path, write: Callable[[Any], object], by_way_of: Path | No
             os.close(folder)
 
 
-def check_goals(*paths: str | Path | None) -> None:
+def check_goals(*paths: FilePath | None) -> None:
     """Refuse files that could not be written, before the work for them is done.
 
     >>> check_goals(None, "no such folder/graph.csv")
@@ -123,7 +131,7 @@ def check_goals(*paths: str | Path | None) -> None:
         raise InputError(f"{places[0]}: two results cannot be written into one file")
 
 
-def read_json(path: str | Path, *, typed: bool = False) -> Any:
+def read_json(path: FilePath, *, typed: bool = False) -> Any:
     """Return what a JSON file holds; numbers stay texts, so that they can be read exactly.
 
     With ``typed`` they are numbers.
@@ -137,7 +145,7 @@ def read_json(path: str | Path, *, typed: bool = False) -> Any:
     return parse_json(read_text(path), path, typed=typed)
 
 
-def parse_json(text: str, path: str | Path, *, typed: bool = True) -> Any:
+def parse_json(text: str, path: FilePath, *, typed: bool = True) -> Any:
     """Return what the text of a JSON file holds, if it has one meaning.
 
     >>> parse_json('{"a": 1, "a": 2}', "graph.json")
@@ -150,10 +158,10 @@ def parse_json(text: str, path: str | Path, *, typed: bool = True) -> Any:
         raise InputError(f"{path}: numbers must be finite, got {word}")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        entries = dict(pairs)
+        if len(entries) < len(pairs):
             raise InputError(f"{path}: a key of an object occurs twice")
-        return found
+        return entries
 
     number = None if typed else str
     try:
@@ -172,11 +180,13 @@ def parse_json(text: str, path: str | Path, *, typed: bool = True) -> Any:
         raise InputError(f"{path}: this JSON is nested too deeply") from None
     except ValueError as wrong:
         # An integer of thousands of digits.
-        raise (wrong if isinstance(wrong, InputError) else InputError(f"{path}: {wrong}")) from None
+        raise (
+            wrong if isinstance(wrong, InputError) else InputError(f"{path}: {wrong}")
+        ) from None
 
 
 def read_rows(
-    path: str | Path, *, strict: bool = False, even: bool = True
+    path: FilePath, *, strict: bool = False, even: bool = True
 ) -> list[tuple[int, list[str]]]:
     """Return the rows of a CSV file that are not empty, with line numbers.
 
@@ -197,7 +207,9 @@ def read_rows(
         for row in reader:
             fields = [field.strip() for field in row]
             if strict and fields != row:
-                bad = next(old for old, new in zip(row, fields, strict=True) if old != new)
+                bad = next(
+                    old for old, new in zip(row, fields, strict=True) if old != new
+                )
                 raise InputError(
                     f"{path}:{reader.line_num}: fields must not begin or end with a space, "
                     f"got {reprlib.repr(bad)}"
@@ -210,13 +222,15 @@ def read_rows(
             if any(fields):
                 rows.append((reader.line_num, fields))
     except csv.Error as wrong:
-        raise InputError(f"{path}:{reader.line_num}: this is not CSV: {wrong}") from None
+        raise InputError(
+            f"{path}:{reader.line_num}: this is not CSV: {wrong}"
+        ) from None
     if not (rows or strict):
         raise InputError(f"{path}: at least one row is needed, got none")
     return rows
 
 
-def is_json(path: str | Path) -> bool:
+def is_json(path: FilePath) -> bool:
     """Whether a file is read as JSON, by its name; every other file is read as CSV.
 
     >>> is_json("prior.JSON"), is_json("prior.csv")

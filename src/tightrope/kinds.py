@@ -14,7 +14,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Kind:
+class NamedKind:
     """One way to write a loss or a prior.
 
     Attributes
@@ -53,46 +53,63 @@ class Kind:
     def make(self, *args: Any) -> Any:
         """Return the loss or prior for these arguments."""
         module, _, name = self.made_by.partition(":")
-        return getattr(importlib.import_module(f"tightrope.consumers.{module}"), name)(*args)
+        return getattr(importlib.import_module(f"tightrope.consumers.{module}"), name)(
+            *args
+        )
 
 
-def _table(*kinds: Kind) -> dict[str, Kind]:
+def _table(*kinds: NamedKind) -> dict[str, NamedKind]:
     return {kind.name: kind for kind in kinds}
 
 
 #: Losses by name; each is made from the answer graph.
 LOSSES = _table(
-    Kind("binary", "1 for every wrong guess", "losses:BinaryLoss"),
-    Kind("absolute", "the difference of the answers as numbers", "losses:AbsoluteLoss"),
-    Kind("squared", "the square of that difference", "losses:SquaredLoss"),
-    Kind("distance", "the distance in the answer graph", "losses:DistanceLoss"),
+    NamedKind("binary", "1 for every wrong guess", "losses:BinaryLoss"),
+    NamedKind(
+        "absolute", "the difference of the answers as numbers", "losses:AbsoluteLoss"
+    ),
+    NamedKind("squared", "the square of that difference", "losses:SquaredLoss"),
+    NamedKind("distance", "the distance in the answer graph", "losses:DistanceLoss"),
 )
 
 #: Priors by name; each is made from the answer graph and the numbers in the brackets.
 PRIORS = _table(
-    Kind("uniform", "every answer equally likely", "priors:uniform"),
-    Kind("binomial(p)", "the number of heads in n-1 tosses, over n answers on a line",
+    NamedKind("uniform", "every answer equally likely", "priors:uniform"),
+    NamedKind("binomial(p)", "the number of heads in n-1 tosses, over n answers on a line",
          "priors:binomial", "binomial(.3)"),
-    Kind("geometric(p)", "the failures before the first success, for answers on a line",
+    NamedKind("geometric(p)", "the failures before the first success, for answers on a line",
          "priors:geometric", "geometric(.5)"),
-    Kind("poisson(mean)", "arrivals, conditioned on the answers of a line",
+    NamedKind("poisson(mean)", "arrivals, conditioned on the answers of a line",
          "priors:poisson", "poisson(4)"),
-    Kind("people(p0,p1,…)", "each person independently has value j with probability pj",
+    NamedKind("people(p0,p1,…)", "each person independently has value j with probability pj",
          "priors:people", "people(.7,.2,.1)"),
-    Kind("product(p,…)", "for databases(u,v): the same independent prior in every coordinate",
+    NamedKind("product(p,…)", "for databases(u,v): the same independent prior in every coordinate",
          "priors:product", "product(.3,.7)"),
 )  # fmt: skip
 
-#: Neighbour relations by name: which two databases differ by one person.
+#: Neighbour relations by name, with what each protects.
 RELATIONS = {
-    "change-one": "one person's value differs",
-    "add-remove": "one person more or less",
-    "either": "one person changes, comes or goes",
+    "change-one": "what one person's row says",
+    "add-remove": "whether one person is in the table at all",
+    "either": "what one person's row says, and whether it is there at all",
 }
 
 
-def forms(kinds: dict[str, Kind]) -> list[str]:
-    """Return how the kinds are written; ``file:FILE`` stands for all that have no name.
+#: The relation of every command, function and page unless another is given.
+DEFAULT_RELATION = "change-one"
+
+
+def protected(relation: str) -> str:
+    """Return what a neighbour relation protects, with its name.
+
+    >>> protected("change-one")
+    "what one person's row says (change-one)"
+    """
+    return f"{RELATIONS[relation]} ({relation})"
+
+
+def forms(kinds: dict[str, NamedKind]) -> list[str]:
+    """Return how the kinds are written; ``file:FILE`` covers all that have no name.
 
     >>> forms(_table(LOSSES["binary"], PRIORS["poisson"]))
     ['binary', 'poisson(mean)', 'file:FILE']

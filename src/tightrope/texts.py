@@ -7,23 +7,25 @@ What is read::
     name       = letter { letter | digit | "_" }
 
 Blanks may stand between the parts. Every error points at the first character that does not fit.
-Numbers are read exactly: a float stands for the decimal that prints as it, so ``0.1`` is 1/10.
+Numbers are read exactly: a float is the decimal that prints as it, so ``0.1`` is 1/10.
 """
 
 from __future__ import annotations
 
 import difflib
 import itertools
+import math
 import numbers
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from html import escape
 
 from tightrope.errors import InputError, TextError
 
-#: A decimal: ``.3``, ``1e-4``. The exponent is short, so that no text stands for a giant integer.
+#: A decimal: ``.3``, ``1e-4``. The exponent is short, so that no text is a giant integer.
 DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 #: A decimal or a fraction of two: ``1/3``.
 NUMBER = re.compile(rf"[+-]?{DECIMAL}(?:\s*/\s*{DECIMAL})?")
@@ -32,7 +34,7 @@ LONGEST_TOKEN = 400
 
 
 def read_exact(text: str) -> Fraction:
-    """Return the rational number that a text stands for.
+    """Return the rational number of a text.
 
     >>> read_exact(".3"), read_exact("1/3"), read_exact("1e-2")
     (Fraction(3, 10), Fraction(1, 3), Fraction(1, 100))
@@ -67,7 +69,7 @@ def to_exact(value: object) -> Fraction:
 
 @dataclass(frozen=True)
 class Call:
-    """What a text says: a name, and what stands in brackets or after a colon.
+    """What a text says: a name, and what is in brackets or after a colon.
 
     Attributes
     ----------
@@ -78,7 +80,7 @@ class Call:
     args, places
         The arguments as they are written, and where each begins.
     rest
-        What stands after the colon, without blanks at its ends; ``None`` without a colon.
+        What comes after the colon, without blanks at its ends; ``None`` without a colon.
     brackets
         Whether there were brackets.
     end
@@ -127,7 +129,7 @@ def read_call(
     text
         The text.
     kind
-        What the text stands for, in messages: ``query``, ``prior``, ``loss``.
+        What the text describes, in messages: ``query``, ``prior``, ``loss``.
     forms
         The names that are known, each alone or in the form of its use. A colon in the form says
         that the name is followed by a colon and free text: ``file:FILE``.
@@ -149,16 +151,25 @@ def read_call(
     character 1 of 'binomal(1/2)': ▸binomal(1/2)
     """
     if len(text) > longest:
-        raise InputError(f"a {kind} text has at most {longest} characters, got {len(text)}")
+        raise InputError(
+            f"a {kind} text has at most {longest} characters, got {len(text)}"
+        )
     known = {re.split(r"\W", form)[0]: form for form in forms}
     start = _skip(text, 0)
-    found = re.compile(r"[A-Za-z][A-Za-z0-9_]*").match(text, start)
-    if found is None:
-        example = next((one for one in known.values() if "(" in one), next(iter(known.values())))
-        raise TextError(f"expected the name of a {kind}, such as {example},", text, start)
-    name, place = found[0], _skip(text, found.end())
+    word = re.compile(r"[A-Za-z][A-Za-z0-9_]*").match(text, start)
+    if word is None:
+        example = next(
+            (form for form in known.values() if "(" in form), next(iter(known.values()))
+        )
+        raise TextError(
+            f"expected the name of a {kind}, such as {example},", text, start
+        )
+    name = word[0]
+    place = _skip(text, word.end())
     if name not in known:
-        raise TextError(f"unknown {kind} {name[:40]!r}{_suggestion(name, known)}", text, start)
+        raise TextError(
+            f"unknown {kind} {name[:40]!r}{_suggestion(name, known)}", text, start
+        )
     if ":" in known[name]:
         rest = text[place + 1 :].strip()
         if text[place : place + 1] != ":" or not rest:
@@ -176,8 +187,18 @@ def read_call(
             args, place = read_list(text, place, ")", argument=argument, wanted=wanted)
         end, place = place, _skip(text, place + 1)
     if place < len(text):
-        raise TextError("expected the end" if opened else "expected '(' or the end", text, place)
-    return Call(text, name, tuple(a for a, _ in args), tuple(p for _, p in args), None, opened, end)
+        raise TextError(
+            "expected the end" if opened else "expected '(' or the end", text, place
+        )
+    return Call(
+        text,
+        name,
+        tuple(a for a, _ in args),
+        tuple(p for _, p in args),
+        None,
+        opened,
+        end,
+    )
 
 
 def read_list(
@@ -196,22 +217,26 @@ def read_list(
     >>> read_list("(.3, 1/2)", 1, ")")
     ([('.3', 1), ('1/2', 5)], 8)
     """
-    found: list[tuple[str, int]] = []
+    items: list[tuple[str, int]] = []
     while True:
         place = _skip(text, place)
-        one = argument.match(text, place)
-        if one is None or len(one[0]) > longest:
+        item = argument.match(text, place)
+        if item is None or len(item[0]) > longest:
             raise TextError(f"expected {wanted}", text, place)
-        if re.search(r"/\s*[0.]*(?:[eE]|$)", one[0]):
-            raise TextError("expected a number that does not divide by zero", text, place)
-        found.append((one[0], place))
-        place = _skip(text, one.end())
+        if re.search(r"/\s*[0.]*(?:[eE]|$)", item[0]):
+            raise TextError(
+                "expected a number that does not divide by zero", text, place
+            )
+        items.append((item[0], place))
+        place = _skip(text, item.end())
         sign = text[place : place + 1]
         if sign == closing:
-            return found, place
+            return items, place
         if sign != ",":
             raise TextError(
-                f"expected ',' or {repr(closing) if closing else 'the end'}", text, place
+                f"expected ',' or {repr(closing) if closing else 'the end'}",
+                text,
+                place,
             )
         place += 1
 
@@ -227,7 +252,25 @@ def _suggestion(name: str, known: dict[str, str]) -> str:
     close = difflib.get_close_matches(name.lower()[:40], known, n=2)
     if not close:
         return f" (known: {', '.join(known.values())})"
-    return f" (did you mean {' or '.join(repr(known[found]) for found in close)}?)"
+    return f" (did you mean {' or '.join(repr(known[match]) for match in close)}?)"
+
+
+def bound_text(bound: Fraction | float, digits: int = 4) -> str:
+    """Write a bound for people: rounded up to so many digits, without an exponent.
+
+    >>> bound_text(599179), bound_text(Fraction(1, 3)), bound_text(Fraction(46000, 3))
+    ('599,179', '0.3334', '15,334')
+    >>> bound_text(0), bound_text(0.5)
+    ('0', '0.5')
+    """
+    exact = Fraction(bound)
+    if exact.denominator == 1:
+        return f"{int(exact):,}"
+    places = max(digits - 1 - math.floor(math.log10(abs(exact))), 0)
+    # In whole units, so that no digit is lost to a float.
+    units = math.ceil(exact * 10**places)
+    text = f"{Decimal(units).scaleb(-places):,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
 
 
 def html_table(
@@ -241,8 +284,11 @@ def html_table(
     """
 
     def line(kinds: Iterable[str], cells: Sequence[object]) -> str:
-        told = (f"<{k}>{escape(str(cell))}</{k}>" for k, cell in zip(kinds, cells, strict=False))
-        return f"<tr>{''.join(told)}</tr>"
+        inside = (
+            f"<{k}>{escape(str(cell))}</{k}>"
+            for k, cell in zip(kinds, cells, strict=False)
+        )
+        return f"<tr>{''.join(inside)}</tr>"
 
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     above += line(itertools.repeat("th"), head) if head else ""
