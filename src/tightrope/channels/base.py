@@ -18,8 +18,9 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, Ints, Labels, Pair
 from tightrope.errors import InputError, TooLarge, refusing, whole_number
 from tightrope.exact import over_one
 from tightrope.graphs.base import check_each, check_labels, finite_array, frozen
@@ -29,30 +30,8 @@ from tightrope.texts import to_exact
 ROW_SUM_TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What channels hold at most.
-
-    Attributes
-    ----------
-    matrix
-        Entries of a matrix that is made from a rule.
-    row
-        Entries of one row, column or list of labels.
-    block
-        Entries of one block of :meth:`Channel.row_blocks`.
-    """
-
-    matrix: int = 150_000_000
-    row: int = 20_000_000
-    block: int = 4_000_000
-
-
-LIMITS = Limits()
-
-
 class Channel:
-    """A row-stochastic matrix, and the base of the kinds that compute it by rule.
+    """A row-stochastic matrix, and the base of the kinds that compute their entries.
 
     Parameters
     ----------
@@ -78,9 +57,9 @@ class Channel:
     tightrope.errors.InputError: every row must sum to 1, but row 1 sums to 0.9
     """
 
-    shape: tuple[int, int]
+    shape: Pair
     #: Up to how many entries the matrix is made where columns are asked for one after the other.
-    _held = LIMITS.matrix
+    _held = LIMITS.entries
     #: The rules from an index to the label of a row and of a column.
     _inputs: Callable[[int], Hashable]
     _outputs: Callable[[int], Hashable]
@@ -89,20 +68,20 @@ class Channel:
         self,
         matrix: ArrayLike,
         *,
-        inputs: Sequence[Hashable] | None = None,
-        outputs: Sequence[Hashable] | None = None,
+        inputs: Labels = None,
+        outputs: Labels = None,
     ) -> None:
         self.weights = check_stochastic(matrix)
         self.shape = (self.weights.shape[0], self.weights.shape[1])
         self._set_labels(inputs, outputs)
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return the distribution of the output when the true answer is node i."""
         self._check_input(i)
         self._check_row("a row", self.shape[1])
         return self._row(int(i))
 
-    def column(self, o: int) -> NDArray[np.float64]:
+    def column(self, o: int) -> Floats:
         """Return the probabilities of output o under every true answer."""
         self._check_output(o)
         self._check_row("a column", self.shape[0])
@@ -114,26 +93,26 @@ class Channel:
         self._check_output(o)
         return self._entry(int(i), int(o))
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         return self._floats(self.weights[i])
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return self._floats(self.weights[:, o])
 
     def _entry(self, i: int, o: int) -> float:
         return float(self.row(i)[o])
 
-    def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
+    def _rows(self, start: int, stop: int) -> Floats:
         return self._floats(self.weights[start:stop])
 
-    def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
+    def _floats(self, weights: AnyArray) -> Floats:
         return np.asarray(weights)
 
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return the whole matrix (read-only where it is held)."""
         return self._floats(self.weights)
 
-    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def row_blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield the matrix as consecutive blocks of rows, each with its first row's index."""
         rows, columns = self.shape
         step = max(1, LIMITS.block // max(columns, 1))
@@ -145,22 +124,24 @@ class Channel:
         for i in range(self.shape[0]):
             yield self.row(i).tolist()
 
-    def column_blocks(self, entries: int) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def column_blocks(self, entries: int) -> Iterator[tuple[int, Floats]]:
         """Yield all rows of so many columns that a block has about so many entries.
 
         With each block comes the index of its first column.
         """
         rows, columns = self.shape
         step = max(1, entries // rows)
-        whole = self.matrix() if rows * columns <= self._held else None
+        # Columns of a kind that computes rows are slow one by one: hold the matrix if it fits.
+        matrix = self.matrix() if rows * columns <= self._held else None
         for start in range(0, columns, step):
-            if whole is not None:
-                yield start, whole[:, start : start + step]
+            stop = min(columns, start + step)
+            if matrix is not None:
+                yield start, matrix[:, start:stop]
             else:
-                some = range(start, min(columns, start + step))
-                yield start, np.stack([self.column(o) for o in some], axis=1)
+                block = [self.column(o) for o in range(start, stop)]
+                yield start, np.stack(block, axis=1)
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return the largest probability of each output over the true answers."""
         return self._floats(self.weights.max(axis=0))
 
@@ -169,7 +150,7 @@ class Channel:
         return float(self.column_maxima().sum())
 
     def input_label(self, i: int) -> Hashable:
-        """Return the answer that row i stands for."""
+        """Return the answer of row i."""
         self._check_input(i)
         return self._inputs(int(i))
 
@@ -215,16 +196,16 @@ class Channel:
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = []
         for line in cells:
-            label, *values = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            label, *values = (
+                cell.rjust(width) for cell, width in zip(line, widths, strict=True)
+            )
             lines.append(f"{label} " + "  ".join(values))
         return "\n".join(lines)
 
     def _row_texts(self, i: int, digits: int) -> list[str]:
         return [f"{value:.{digits}f}" for value in self.row(i)]
 
-    def _set_labels(
-        self, inputs: Sequence[Hashable] | None, outputs: Sequence[Hashable] | None
-    ) -> None:
+    def _set_labels(self, inputs: Labels, outputs: Labels) -> None:
         self._inputs = label_rule(inputs, self.shape[0], "inputs")
         self._outputs = label_rule(outputs, self.shape[1], "outputs")
 
@@ -244,17 +225,19 @@ class Channel:
             )
 
     def _check_entries(self, rows: int, columns: int) -> None:
-        if rows * columns > LIMITS.matrix:
+        if rows * columns > LIMITS.entries:
             raise TooLarge(
                 f"the matrix of this channel would hold {rows} × {columns} numbers, more than "
-                f"{LIMITS.matrix}: use row(i), column(o) or row_blocks()"
+                f"{LIMITS.entries}: use row(i), column(o) or row_blocks()"
             )
 
     def _repr_html_(self, most: int = 10) -> str:
         """Return the first rows and columns as a table, darker where probabilities are larger."""
         inputs, outputs = self.shape
         columns = range(min(outputs, most))
-        names = "".join(f"<th>{escape(str(self.output_label(o)))}</th>" for o in columns)
+        names = "".join(
+            f"<th>{escape(str(self.output_label(o)))}</th>" for o in columns
+        )
         more, rest = ("<th>…</th>", "<td>…</td>") if outputs > most else ("", "")
         body = ""
         for i in range(min(inputs, most)):
@@ -267,7 +250,9 @@ class Channel:
         return f"<table><caption>{caption}</caption><tr><th></th>{names}{more}</tr>{body}</table>"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
+        return (
+            f"<{type(self).__name__} {self.shape[0]} inputs, {self.shape[1]} outputs>"
+        )
 
     def __str__(self) -> str:
         return self.table()
@@ -277,37 +262,36 @@ class RuleChannel(Channel, ABC):
     """A channel that computes its rows and columns when asked, and holds no matrix.
 
     A kind sets ``shape`` and gives ``_row`` and ``_column`` for indices in their range; the rest
-    follows from them, and may be given by rule too where that is faster (``_entry`` is one).
+    follows from them, and is overridden where a formula is faster (``_entry``, for instance).
     """
 
     _held = 16_000_000
 
     @abstractmethod
-    def _row(self, i: int) -> NDArray[np.float64]: ...
+    def _row(self, i: int) -> Floats: ...
 
     @abstractmethod
-    def _column(self, o: int) -> NDArray[np.float64]: ...
+    def _column(self, o: int) -> Floats: ...
 
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return the whole matrix; refused with the size when it would not fit."""
         self._check_entries(*self.shape)
         return np.concatenate([block for _, block in self.row_blocks()])
 
-    def _rows(self, start: int, stop: int) -> NDArray[np.float64]:
+    def _rows(self, start: int, stop: int) -> Floats:
         return np.stack([self.row(i) for i in range(start, stop)])
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return the largest probability of each output over the true answers."""
         self._check_row("the column maxima", self.shape[1])
+        # max_i X[i,o] by blocks of rows, so that no matrix is held.
         best = np.zeros(self.shape[1])
         for _, block in self.row_blocks():
             np.maximum(best, block.max(axis=0), out=best)
         return best
 
 
-def label_rule(
-    labels: Sequence[Hashable] | None, count: int, what: str
-) -> Callable[[int], Hashable]:
+def label_rule(labels: Labels, count: int, what: str) -> Callable[[int], Hashable]:
     """Return the rule from an index to its label, by default the index itself.
 
     >>> label_rule("ab", 2, "outputs")(1), label_rule(None, 2, "outputs")(1)
@@ -323,7 +307,7 @@ def _html_cell(value: float) -> str:
     return f'<td style="{shade}">{value:.4f}</td>'
 
 
-def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
+def check_stochastic(matrix: ArrayLike) -> Floats:
     """Return a read-only copy of a row-stochastic matrix, or refuse with the place and value.
 
     >>> check_stochastic([[1, 0], [0.5, 0.5]]).shape
@@ -331,10 +315,13 @@ def check_stochastic(matrix: ArrayLike) -> NDArray[np.float64]:
     """
     must = "a channel must be a non-empty, rectangular matrix of numbers"
     values = finite_array(matrix, must, (None, None), "probabilities", "non-negative")
+    # Nothing is renormalised: a row that is off by more is somebody's mistake.
     sums = values.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > ROW_SUM_TOLERANCE:
-        raise InputError(f"every row must sum to 1, but row {worst} sums to {sums[worst]:.12g}")
+        raise InputError(
+            f"every row must sum to 1, but row {worst} sums to {sums[worst]:.12g}"
+        )
     return frozen(values)
 
 
@@ -389,8 +376,8 @@ class IntegerChannel(Channel):
         weights: ArrayLike | Sequence[Sequence[int]],
         total: int | None = None,
         *,
-        inputs: Sequence[Hashable] | None = None,
-        outputs: Sequence[Hashable] | None = None,
+        inputs: Labels = None,
+        outputs: Labels = None,
     ) -> None:
         self.weights = _check_weights(weights)
         self.shape = (self.weights.shape[0], self.weights.shape[1])
@@ -421,15 +408,17 @@ class IntegerChannel(Channel):
         values = zip(texts, self.row(i), strict=True)
         return [text if len(text) <= 12 else f"{value:.6g}" for text, value in values]
 
-    def _floats(self, weights: NDArray[Any]) -> NDArray[np.float64]:
-        # Integers up to 2^53 are floats without rounding.
+    def _floats(self, weights: AnyArray) -> Floats:
+        # Integers up to 2^53 are floats without rounding, so that one division rounds once.
         if self.total <= 2**53:
             return np.asarray(weights / self.total, dtype=np.float64)
         # Python divides two integers of any size with a single rounding; NumPy rounds thrice.
         return (weights.astype(object) / self.total).astype(np.float64)
 
     def __repr__(self) -> str:
-        total = str(self.total) if self.total < 10**20 else f"{self.total.bit_length()} bits"
+        total = str(self.total)
+        if len(total) > 20:
+            total = f"{self.total.bit_length()} bits"
         return f"<IntegerChannel {self.shape[0]} inputs, {self.shape[1]} outputs, total {total}>"
 
 
@@ -455,36 +444,41 @@ class DeterministicChannel(RuleChannel):
     def __init__(
         self,
         targets: ArrayLike,
-        outputs: int | Sequence[Hashable] | None = None,
+        outputs: int | Labels = None,
         *,
-        inputs: Sequence[Hashable] | None = None,
+        inputs: Labels = None,
     ) -> None:
-        labels = None if isinstance(outputs, int | np.integer) else outputs
-        count = outputs if isinstance(outputs, int | np.integer | None) else len(outputs)
+        labels: Labels = None
+        count: int | None = None
+        if isinstance(outputs, int | np.integer):
+            count = int(outputs)
+        elif outputs is not None:
+            labels = outputs
+            count = len(outputs)
         self.targets = check_indices(targets, count, "targets")
-        if count is None:
-            count = self.targets.max() + 1
-        self.shape = (len(self.targets), int(count))
+        self.shape = (len(self.targets), count or int(self.targets.max()) + 1)
         self._set_labels(inputs, labels)
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         values = np.zeros(self.shape[1])
         values[self.targets[i]] = 1
         return values
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return np.asarray(self.targets == o, np.float64)
 
     def _entry(self, i: int, o: int) -> float:
         return float(self.targets[i] == o)
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return 1 for outputs that occur, else 0."""
         self._check_row("the column maxima", self.shape[1])
-        return (np.bincount(self.targets, minlength=self.shape[1]) > 0).astype(np.float64)
+        # Some row reports an output that occurs with certainty.
+        occurs = np.bincount(self.targets, minlength=self.shape[1]) > 0
+        return occurs.astype(np.float64)
 
 
-def check_indices(values: ArrayLike, count: int | None, what: str) -> NDArray[np.int64]:
+def check_indices(values: ArrayLike, count: int | None, what: str) -> Ints:
     """Return a read-only list of indices below a count, or refuse with the place and value.
 
     >>> check_indices([0, 2, 2], 3, "rows").tolist()
@@ -509,15 +503,17 @@ def as_integers(channel: Channel) -> IntegerChannel | None:
     """
     if isinstance(channel, DeterministicChannel):
         weights = channel.matrix().astype(np.int64)
-        return IntegerChannel(weights, 1, inputs=channel.inputs, outputs=channel.outputs)
+        return IntegerChannel(
+            weights, 1, inputs=channel.inputs, outputs=channel.outputs
+        )
     return channel if isinstance(channel, IntegerChannel) else None
 
 
 def rational(
     matrix: Sequence[Sequence[Fraction | int | str]],
     *,
-    inputs: Sequence[Hashable] | None = None,
-    outputs: Sequence[Hashable] | None = None,
+    inputs: Labels = None,
+    outputs: Labels = None,
 ) -> IntegerChannel:
     """Return the integer channel of a matrix of exact fractions.
 
@@ -536,11 +532,17 @@ def rational(
     """
     rows = [list(row) for row in matrix]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-        raise InputError("a channel must be a non-empty rectangular matrix of fractions")
-    exact = [[_exact(value, i, o) for o, value in enumerate(row)] for i, row in enumerate(rows)]
+        raise InputError(
+            "a channel must be a non-empty rectangular matrix of fractions"
+        )
+    exact = [
+        [_exact(value, i, o) for o, value in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
     for i, row in enumerate(exact):
         if sum(row) != 1:
             raise InputError(f"every row must sum to 1, but row {i} sums to {sum(row)}")
+    # One denominator for all rows keeps privacy a comparison of integers.
     weights, total = over_one(exact)
     return IntegerChannel(weights.tolist(), total, inputs=inputs, outputs=outputs)
 
@@ -555,25 +557,36 @@ def _exact(value: Fraction | int | str, i: int, o: int) -> Fraction:
     )
 
 
-def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> NDArray[Any]:
-    with refusing("weights must be a rectangular matrix of integers", ValueError, OverflowError):
+def _check_weights(weights: ArrayLike | Sequence[Sequence[int]]) -> AnyArray:
+    with refusing(
+        "weights must be a rectangular matrix of integers", ValueError, OverflowError
+    ):
         given = np.array(weights)
+        # Integers beyond 64 bits stay Python integers: nothing is rounded.
         if not np.issubdtype(given.dtype, np.integer):
             given = np.array(weights, dtype=object)
     if given.ndim != 2 or 0 in given.shape:
         raise InputError(f"weights must be a non-empty matrix, got shape {given.shape}")
     if given.dtype == object:
         for (i, o), value in np.ndenumerate(given):
-            if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-                raise InputError(f"weights must be integers, got {value!r} at row {i}, column {o}")
+            # Python counts bool among the integers, but it is no weight.
+            if isinstance(value, bool | np.bool_) or not isinstance(
+                value, numbers.Integral
+            ):
+                raise InputError(
+                    f"weights must be integers, got {value!r} at row {i}, column {o}"
+                )
             given[i, o] = int(value)
-    check_each(given >= 0, given, "weights must be non-negative", "at row {}, column {}")
+    check_each(
+        given >= 0, given, "weights must be non-negative", "at row {}, column {}"
+    )
+    # A cheap bound on the row sums first; the sums themselves only where it does not decide.
     fits = int(given.max()) * given.shape[1] < MACHINE
     fits = fits or all(sum(map(int, row)) < MACHINE for row in given)
     return frozen(given.astype(np.int64 if fits else object))
 
 
-def _check_total(weights: NDArray[Any], total: int | None) -> int:
+def _check_total(weights: AnyArray, total: int | None) -> int:
     sums = weights.sum(axis=1)
     wanted = int(sums[0]) if total is None else whole_number(total, "the total")
     for i in np.flatnonzero(sums != wanted)[:1]:
@@ -581,7 +594,9 @@ def _check_total(weights: NDArray[Any], total: int | None) -> int:
             f"every row of weights must sum to {wanted}, but row {i} sums to {sums[i]}"
         )
     if wanted == 0:
-        raise InputError("every row of weights must have a positive sum, but row 0 sums to 0")
+        raise InputError(
+            "every row of weights must have a positive sum, but row 0 sums to 0"
+        )
     return wanted
 
 
@@ -610,7 +625,7 @@ class Comparison:
 
     equal: bool
     difference: float
-    place: tuple[int, int] | None
+    place: Pair | None
     tolerance: float
     exact: bool
 
@@ -618,7 +633,9 @@ class Comparison:
         return self.equal
 
 
-def equal(first: Channel, second: Channel, *, tolerance: float | None = None) -> Comparison:
+def equal(
+    first: Channel, second: Channel, *, tolerance: float | None = None
+) -> Comparison:
     """Compare the matrices of two channels; labels do not matter.
 
     Parameters
@@ -639,10 +656,13 @@ def equal(first: Channel, second: Channel, *, tolerance: float | None = None) ->
     allowed = rounding if tolerance is None else float(tolerance)
     if first.shape != second.shape:
         return Comparison(False, math.inf, None, allowed, exact)
-    worst, place = -1.0, (0, 0)
+    worst = -1.0
+    place = (0, 0)
     for i, rows in enumerate(zip(first.exact_rows(), second.exact_rows(), strict=True)):
+        # In fractions where both channels have them, so that the difference is exact.
         gaps = np.abs(np.subtract(*map(np.array, rows)))
         o = int(gaps.argmax())
         if gaps[o] > worst:
-            worst, place = gaps[o], (i, o)
+            worst = gaps[o]
+            place = (i, o)
     return Comparison(bool(worst <= allowed), float(worst), place, allowed, exact)

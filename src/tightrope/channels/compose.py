@@ -14,13 +14,12 @@ import numbers
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, Ints, Labels
 from tightrope.channels.base import (
-    LIMITS,
     MACHINE,
     ROW_SUM_TOLERANCE,
     Channel,
@@ -57,20 +56,23 @@ def cascade(first: Channel, second: Channel) -> Channel:
             f"the second channel must have one row for each output of the first, "
             f"{first.shape[1]}, got {second.shape[0]}"
         )
+    # After a function the product is a selection of rows.
     if isinstance(first, DeterministicChannel):
         return _select(second, first.targets, first.inputs)
     if isinstance(first, IntegerChannel) and isinstance(
         second, DeterministicChannel | IntegerChannel
     ):
         labels = {"inputs": first.inputs, "outputs": second.outputs}
+        # A function only adds columns up: the total stays.
         if isinstance(second, DeterministicChannel):
             return IntegerChannel(_merged(first.weights, second), first.total, **labels)
+        # Python integers where a sum of so many products could exceed 62 bits.
         left, right = _safe(first.weights, second.weights, first.shape[1])
         return IntegerChannel(left @ right, first.total * second.total, **labels)
-    made = CascadeChannel(first, second)
-    if math.prod(made.shape) > LIMITS.block:
-        return made
-    return Channel(made.matrix(), inputs=made.inputs, outputs=made.outputs)
+    product = CascadeChannel(first, second)
+    if math.prod(product.shape) > LIMITS.block:
+        return product
+    return Channel(product.matrix(), inputs=product.inputs, outputs=product.outputs)
 
 
 def remap(channel: Channel, guesses: Channel | ArrayLike) -> Channel:
@@ -118,7 +120,7 @@ def hidden_choice(
 ) -> Channel:
     r"""Choose a channel at random without looking: :math:`\sum_k p_k X_k` [D, Ax 2.1.2].
 
-    The channels report the same outputs and nobody is told which was used: the hidden choice of
+    The channels report the same outputs, and which one was used stays hidden: the hidden choice of
     Alvim et al., "The Science of Quantitative Information Flow" (2020), ch. 8. It is at least as
     private as the least private of its parts.
 
@@ -143,12 +145,19 @@ def hidden_choice(
                 f"{channel.shape}"
             )
     labels = {"inputs": channels[0].inputs, "outputs": channels[0].outputs}
-    known = [c for c in map(as_integers, channels) if c is not None]
-    if len(known) < len(channels) or not exact:
-        floats = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
-        return Channel(np.sum(floats, axis=0), **labels)
-    shares, total = over_one([p / c.total for p, c in zip(chances, known, strict=True)])
-    parts = [c.weights.astype(object) * share for c, share in zip(known, shares, strict=True)]
+    exact_channels = [c for c in map(as_integers, channels) if c is not None]
+    # A single float among channels or weights makes the mixture one of floats.
+    if len(exact_channels) < len(channels) or not exact:
+        terms = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
+        return Channel(np.sum(terms, axis=0), **labels)
+    # Σ_k p_k W_k/T_k over one denominator: channel k is multiplied by p_k·total/T_k.
+    shares, total = over_one(
+        [p / c.total for p, c in zip(chances, exact_channels, strict=True)]
+    )
+    parts = [
+        c.weights.astype(object) * share
+        for c, share in zip(exact_channels, shares, strict=True)
+    ]
     return IntegerChannel(np.sum(parts, axis=0), total, **labels)
 
 
@@ -166,17 +175,22 @@ def parallel(first: Channel, second: Channel) -> Channel:
     [[9, 3, 3, 1], [1, 3, 3, 9]]
     """
     check_same_inputs(first, second)
-    rows, columns = first.shape[0], first.shape[1] * second.shape[1]
+    rows = first.shape[0]
+    columns = first.shape[1] * second.shape[1]
     first._check_entries(rows, columns)
     pairs: list[Hashable] = list(itertools.product(first.outputs, second.outputs))
+    # P[i,(o,p)] = X[i,o]·Y[i,p], in integers where both have integer weights.
     labels = {"inputs": first.inputs, "outputs": pairs}
-    one, two = as_integers(first), as_integers(second)
-    if one is None or two is None:
+    exact_first = as_integers(first)
+    exact_second = as_integers(second)
+    if exact_first is None or exact_second is None:
         products = first.matrix()[:, :, None] * second.matrix()[:, None, :]
         return Channel(products.reshape(rows, columns), **labels)
-    left, right = _safe(one.weights[:, :, None], two.weights[:, None, :])
+    left, right = _safe(
+        exact_first.weights[:, :, None], exact_second.weights[:, None, :]
+    )
     weights = np.asarray(left * right).reshape(rows, columns)
-    return IntegerChannel(weights, one.total * two.total, **labels)
+    return IntegerChannel(weights, exact_first.total * exact_second.total, **labels)
 
 
 Groups = tuple[tuple[int, ...], ...]
@@ -225,58 +239,71 @@ def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
     """
     kind: type[Channel] = Channel
     if isinstance(channel, IntegerChannel):
-        kind, source = IntegerChannel, channel.weights
+        kind = IntegerChannel
+        source = channel.weights
         groups = _exact_groups(source)
     else:
         source = channel.matrix()
         groups = _float_groups(source, tolerance)
+    # Adding proportional columns is a remap; the reverse splits an output by fixed shares.
     summed = np.stack([source[:, list(group)].sum(axis=1) for group in groups], axis=1)
     labels = [channel.output_label(group[0]) for group in groups]
     return Reduction(kind(summed, inputs=channel.inputs, outputs=labels), groups)
 
 
-def _exact_groups(weights: NDArray[Any]) -> Groups:
+def _exact_groups(weights: AnyArray) -> Groups:
+    # Proportional columns are equal after division by their greatest common divisor.
     members: dict[tuple[int, ...], list[int]] = {}
     for o, column in enumerate(weights.T.tolist()):
-        shared = math.gcd(*column)
-        if shared:
-            members.setdefault(tuple(w // shared for w in column), []).append(o)
+        divisor = math.gcd(*column)
+        if divisor:
+            members.setdefault(tuple(w // divisor for w in column), []).append(o)
     return tuple(map(tuple, members.values()))
 
 
-def _float_groups(matrix: NDArray[np.float64], tolerance: float) -> Groups:
-    tops = matrix.max(axis=0)
-    live = np.flatnonzero(tops > 0)
-    scaled = (matrix[:, live] / tops[live]).T
+def _float_groups(matrix: Floats, tolerance: float) -> Groups:
+    peaks = matrix.max(axis=0)
+    live = np.flatnonzero(peaks > 0)
+    scaled = (matrix[:, live] / peaks[live]).T
     # Columns within the tolerance have averages within it: only those are compared. Averages with
-    # random weights tell more columns apart than means do.
+    # random weights separate more columns than means do.
     averages = scaled @ np.random.default_rng(0).dirichlet(np.ones(len(matrix)))
     members: dict[int, list[int]] = {}
     leaders: list[int] = []
     for k in np.argsort(averages, kind="stable").tolist():
-        first = bisect.bisect_left(leaders, averages[k] - tolerance, key=averages.__getitem__)
-        same = (g for g in leaders[first:] if np.abs(scaled[g] - scaled[k]).max() <= tolerance)
-        if (leader := next(same, k)) == k:
+        first = bisect.bisect_left(
+            leaders, averages[k] - tolerance, key=averages.__getitem__
+        )
+        # Compared with the leader of a group: chains of near columns do not merge.
+        equal_leaders = (
+            g
+            for g in leaders[first:]
+            if np.abs(scaled[g] - scaled[k]).max() <= tolerance
+        )
+        if (leader := next(equal_leaders, k)) == k:
             leaders.append(k)
         members.setdefault(leader, []).append(k)
-    return tuple(sorted(tuple(sorted(live[group].tolist())) for group in members.values()))
+    return tuple(
+        sorted(tuple(sorted(live[group].tolist())) for group in members.values())
+    )
 
 
 # -- exact parts --------------------------------------------------------------------------
 
 
-def _safe(left: NDArray[Any], right: NDArray[Any], terms: int = 1) -> tuple[NDArray[Any], ...]:
+def _safe(left: AnyArray, right: AnyArray, terms: int = 1) -> tuple[AnyArray, ...]:
     """Return two arrays as Python integers when machine integers could overflow in a product."""
+    # No entry of the product exceeds max · max · terms.
     if int(left.max()) * int(right.max()) * terms >= MACHINE:
         return left.astype(object), right.astype(object)
     return left, right
 
 
-def _merged(rows: NDArray[Any], remap: DeterministicChannel) -> NDArray[Any]:
+def _merged(rows: AnyArray, remap: DeterministicChannel) -> AnyArray:
     """Add up the columns of a matrix that a function joins."""
-    out = np.zeros((remap.shape[1], len(rows)), rows.dtype)
-    np.add.at(out, remap.targets, rows.T)
-    return out.T
+    merged = np.zeros((remap.shape[1], len(rows)), rows.dtype)
+    np.add.at(merged, remap.targets, rows.T)
+    return merged.T
 
 
 def _check_weights(
@@ -301,23 +328,20 @@ def _check_weights(
     return chances, exact
 
 
-# -- what all of them share ---------------------------------------------------------------
-
-
-def _select(
-    channel: Channel, rows: NDArray[np.int64], labels: Sequence[Hashable] | None
-) -> Channel:
+def _select(channel: Channel, rows: Ints, labels: Labels) -> Channel:
     if isinstance(channel, DeterministicChannel):
-        return DeterministicChannel(channel.targets[rows], channel.outputs, inputs=labels)
+        return DeterministicChannel(
+            channel.targets[rows], channel.outputs, inputs=labels
+        )
     if isinstance(channel, IntegerChannel):
         return IntegerChannel(
             channel.weights[rows], channel.total, inputs=labels, outputs=channel.outputs
         )
     channel._check_entries(len(rows), channel.shape[1])
-    # Rows that occur often are made once.
-    different, place = np.unique(rows, return_inverse=True)
-    made = np.stack([channel.row(int(i)) for i in different])
-    return Channel(made[place], inputs=labels, outputs=channel.outputs)
+    # Databases are many and answers few: each different row is computed once.
+    distinct, place = np.unique(rows, return_inverse=True)
+    matrix = np.stack([channel.row(int(i)) for i in distinct])
+    return Channel(matrix[place], inputs=labels, outputs=channel.outputs)
 
 
 class CascadeChannel(RuleChannel):
@@ -334,34 +358,38 @@ class CascadeChannel(RuleChannel):
     """
 
     #: A column of a matrix product costs as much as many.
-    _held = LIMITS.matrix
+    _held = LIMITS.entries
 
     def __init__(self, first: Channel, second: Channel) -> None:
-        self.first, self.second = first, second
+        self.first = first
+        self.second = second
         self.shape = (first.shape[0], second.shape[1])
-        self._inputs, self._outputs = first.input_label, second.output_label
+        self._inputs = first.input_label
+        self._outputs = second.output_label
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         return self._send(self.first.row(i)[None, :]).ravel()
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         if isinstance(self.second, DeterministicChannel):
             total = np.zeros(self.shape[0])
+            # Column o of X·R is the sum of the columns that the function joins.
             for middle in np.flatnonzero(self.second.targets == o):
                 total += self.first.column(int(middle))
             return total
         onward = self.second.column(o)
         return np.concatenate([block @ onward for _, block in self.first.row_blocks()])
 
-    def row_blocks(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    def row_blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield the matrix as consecutive blocks of rows."""
         for start, block in self.first.row_blocks():
             yield start, self._send(block)
 
-    def _send(self, block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _send(self, block: Floats) -> Floats:
         if isinstance(self.second, DeterministicChannel):
             return _merged(block, self.second)
-        out = np.zeros((len(block), self.shape[1]))
-        for start, part in self.second.row_blocks():
-            out += block[:, start : start + len(part)] @ part
-        return out
+        # Added up over blocks of rows of R, which is never held whole.
+        product = np.zeros((len(block), self.shape[1]))
+        for start, rows in self.second.row_blocks():
+            product += block[:, start : start + len(rows)] @ rows
+        return product

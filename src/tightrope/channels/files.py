@@ -13,11 +13,11 @@ import numpy as np
 
 from tightrope.channels.base import Channel, rational
 from tightrope.errors import InputError, blamed
-from tightrope.files import read_rows, write_text
+from tightrope.files import FilePath, read_rows, write_text
 from tightrope.graphs.files import typed_labels
 
 
-def read_channel(path: str | Path) -> Channel:
+def read_channel(path: FilePath) -> Channel:
     r"""Read a channel from a CSV file: one line for each true answer, one number for each output.
 
     When every probability is a fraction such as ``1/3`` (or 0 or 1) the channel is exact and its
@@ -46,16 +46,21 @@ def read_channel(path: str | Path) -> Channel:
     # A label may look like a number (an answer 0, 1, 2 …): a corner that is empty says so.
     corner = rows[0][0] == ""
     if corner or all(_number(cell) is None for cell in rows[0][1:] or rows[0]):
-        outputs, rows = rows[0], rows[1:]
+        outputs = rows[0]
+        rows = rows[1:]
     if not rows:
         raise InputError(f"{name}: there are no rows of numbers")
     if corner or all(_number(row[0]) is None for row in rows):
-        inputs, rows = [row[0] for row in rows], [row[1:] for row in rows]
+        inputs = [row[0] for row in rows]
+        rows = [row[1:] for row in rows]
+    # The corner above the names of the answers is no output.
     columns = len(rows[0])
     if outputs is not None and inputs is not None and len(outputs) == columns + 1:
         outputs = outputs[1:]
     if outputs is not None and len(outputs) != columns:
-        raise InputError(f"{name}: {columns} numbers in a row, but {len(outputs)} outputs named")
+        raise InputError(
+            f"{name}: {columns} numbers in a row, but {len(outputs)} outputs named"
+        )
     floats = [[_number(cell) for cell in row] for row in rows]
     for line, row in enumerate(rows, 1):
         if len(row) != columns or not columns:
@@ -68,11 +73,16 @@ def read_channel(path: str | Path) -> Channel:
             raise InputError(
                 f"{name}: {row[place][:40]!r} in row {line}, column {place + 1} is not a number"
             )
+    # Fractions throughout mean exact numbers; a decimal such as 0.333 was rounded by somebody.
     exact = all("/" in cell or cell in ("0", "1") for row in rows for cell in row)
     named = {"inputs": inputs, "outputs": outputs}
-    labels = {side: typed_labels(cells) for side, cells in named.items() if cells is not None}
+    labels = {
+        side: typed_labels(cells) for side, cells in named.items() if cells is not None
+    }
     with blamed(name):
-        return rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
+        return (
+            rational(rows, **labels) if exact else Channel(np.array(floats), **labels)
+        )
 
 
 def _number(cell: str, digits: int = 400) -> float | None:
@@ -91,7 +101,7 @@ def _number(cell: str, digits: int = 400) -> float | None:
     return math.nan
 
 
-def write_channel(channel: Channel, path: str | Path) -> Path:
+def write_channel(channel: Channel, path: FilePath) -> Path:
     """Write a channel as a CSV matrix that :func:`read_channel` reads, with its labels.
 
     Integer weights are written as fractions, so that nothing is lost.
@@ -117,9 +127,9 @@ def write_channel(channel: Channel, path: str | Path) -> Path:
 
 def channel_text(channel: Channel) -> str:
     """Return the CSV matrix of a channel, as :func:`write_channel` writes it."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["", *map(str, channel.outputs)])
     for label, row in zip(channel.inputs, channel.exact_rows(), strict=True):
         writer.writerow([str(label), *map(str, row)])
-    return out.getvalue()
+    return buffer.getvalue()

@@ -7,8 +7,8 @@ informative one by post-processing, iff every column graph is connected [D, Thm 
 C, Thm 2.6].
 
 When the column graph of an output falls into parts :math:`C_1` and :math:`C_2`, the output can be
-told more precisely at no cost in privacy [D, App B]. With u the least factor by which a neighbour
-in :math:`C_1` could still outgrow one in :math:`C_2`, and v the reverse,
+reported more precisely at no cost in privacy [D, App B]. With u the least factor by which a
+neighbour in :math:`C_1` could still outgrow one in :math:`C_2`, and v the reverse,
 
 .. math::
     a = \frac{v-1}{uv-1},\quad b = \frac{u-1}{uv-1},\quad
@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.arrays import LIMITS, AnyArray, Ints
 from tightrope.channels.base import (
-    LIMITS,
     Channel,
     DeterministicChannel,
     IntegerChannel,
@@ -84,8 +84,8 @@ class ColumnGraph:
     (True, [[1, 0], [1, 2], [2, 3]])
     """
 
-    edges: NDArray[np.int64]
-    parts: NDArray[np.int64]
+    edges: Ints
+    parts: Ints
     nearest: float
     exact: bool
 
@@ -109,7 +109,7 @@ class Generality:
         For each node the part it lies in, for that output.
     nearest
         How far the nearest loose edge is from being tight: close to ``TIGHT_TOLERANCE`` the
-        answer hangs on the tolerance.
+        answer depends on the tolerance.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Generality:
 
     maximal: bool
     output: int | None
-    parts: NDArray[np.int64] | None
+    parts: Ints | None
     nearest: float
 
     def __bool__(self) -> bool:
@@ -170,53 +170,78 @@ class _Constraints:
     """The constraints on the columns of a channel, in fractions where they decide exactly."""
 
     def __init__(
-        self, channel: Channel, graph: AnswerGraph, level: Epsilon, tolerance: float | None = None
+        self,
+        channel: Channel,
+        graph: AnswerGraph,
+        level: Epsilon,
+        tolerance: float | None = None,
     ) -> None:
-        self.channel, self.size, self.edges = channel, graph.size, graph.edge_array()
+        self.channel = channel
+        self.size = graph.size
+        self.edges = graph.edge_array()
         self.exact = isinstance(channel, IntegerChannel) and tolerance is None
         self.tolerance = TIGHT_TOLERANCE if tolerance is None else tolerance
+        # Edges of one length share one bound.
         lengths, kinds = np.unique(graph.edge_lengths(), return_inverse=True)
         bounds = [
-            allowed_ratio(level, length) if self.exact else exp_or_inf(float(level) * length)
+            allowed_ratio(level, length)
+            if self.exact
+            else exp_or_inf(float(level) * length)
             for length in lengths.tolist()
         ]
-        self.bounds = np.array(bounds, object if self.exact else np.float64)[kinds, None]
+        self.bounds = np.array(bounds, object if self.exact else np.float64)[
+            kinds, None
+        ]
 
-    def column(self, o: int) -> NDArray[Any]:
+    def column(self, o: int) -> AnyArray:
         """Return the probabilities of an output."""
         if isinstance(self.channel, IntegerChannel) and self.exact:
-            return np.array([self.channel.fraction(i, o) for i in range(self.size)], object)
+            return np.array(
+                [self.channel.fraction(i, o) for i in range(self.size)], object
+            )
         return self.channel.column(o)
 
-    def room(self, column: NDArray[Any]) -> NDArray[Any]:
+    def room(self, column: AnyArray) -> AnyArray:
         """Return for each edge (i, h) by which factor x_i, and x_h, may still grow alone."""
         ends = column[self.edges]
         live = (ends > 0).all(axis=1, keepdims=True)
-        # An edge with a zero is never tight, and 1 stands for both of its ends.
+        # An edge with a zero is never tight; both of its ends are replaced by 1.
         ends = np.where(live, ends, 1)
+        # Edge (i, h) allows x_i ≤ e^{εℓ} x_h: x_i may still grow by e^{εℓ} x_h / x_i.
         with np.errstate(over="ignore"):
             return np.where(live, self.bounds * ends[:, ::-1] / ends, math.inf)
 
-    def column_graph(self, column: NDArray[Any]) -> ColumnGraph:
+    def column_graph(self, column: AnyArray) -> ColumnGraph:
         """Return the tight edges of a column, and the parts that they join."""
-        least = self.room(column).min(axis=1)
-        gaps = np.abs([log_ratio(factor) for factor in least] if self.exact else np.log(least))
-        tight = least == 1 if self.exact else gaps <= self.tolerance
-        edges, ends = self.edges[tight], column[self.edges[tight]]
+        slack_factors = self.room(column).min(axis=1)
+        distances = np.abs(
+            [log_ratio(factor) for factor in slack_factors]
+            if self.exact
+            else np.log(slack_factors)
+        )
+        # Exactly tight iff the factor is 1; in floats iff |ln factor| is within the tolerance.
+        tight = slack_factors == 1 if self.exact else distances <= self.tolerance
+        edges = self.edges[tight]
+        # The node with the larger probability comes first.
+        ends = column[self.edges[tight]]
         edges = np.where((ends[:, 0] < ends[:, 1])[:, None], edges[:, ::-1], edges)
-        nearest = float(gaps[~tight].min(initial=math.inf))
+        nearest = float(distances[~tight].min(initial=math.inf))
         return ColumnGraph(edges, components(edges.T, self.size), nearest, self.exact)
 
 
 def maximally_general(
-    channel: Channel, graph: AnswerGraph, epsilon: Level, *, tolerance: float | None = None
+    channel: Channel,
+    graph: AnswerGraph,
+    epsilon: Level,
+    *,
+    tolerance: float | None = None,
 ) -> Generality:
     r"""Decide whether every column graph is connected [D, Thm 3.3.3; C, Thm 2.6].
 
-    Outputs that never occur are passed over. A scaled Φ is decided by rule: the edges of
-    shortest paths to the output are tight. So is geometric noise on a path, where every edge is,
-    and a Kronecker product on a Cartesian product, where an edge is tight iff it is tight for
-    its own coordinate.
+    Outputs that never occur are skipped. A scaled Φ is decided without looking at its entries:
+    the edges of shortest paths to the output are tight. So is geometric noise on a path, where
+    every edge is tight, and a Kronecker product on a Cartesian product, where an edge is tight
+    iff it is tight for its own coordinate.
 
     Parameters
     ----------
@@ -245,24 +270,31 @@ def maximally_general(
     if graph.size == 1 or _is_tight_by_rule(channel, graph, level):
         return Generality(True, None, None, math.inf)
     if graph.product == "cartesian" and factors_match(channel, graph):
+        # Equal pairs of factors are decided once.
         coordinates = dict.fromkeys(zip(channel.factors, graph.factors, strict=True))
-        each = [maximally_general(c, g, level, tolerance=tolerance) for c, g in coordinates]
-        # The parts of a coordinate say nothing short about the product's nodes.
-        return Generality(all(each), None, None, min(answer.nearest for answer in each))
-    nearest, constraints = math.inf, _Constraints(channel, graph, level, tolerance)
+        answers = [
+            maximally_general(c, g, level, tolerance=tolerance) for c, g in coordinates
+        ]
+        # A disconnected coordinate does not give a short list of the product's nodes.
+        return Generality(
+            all(answers), None, None, min(answer.nearest for answer in answers)
+        )
+    nearest = math.inf
+    constraints = _Constraints(channel, graph, level, tolerance)
     for o in range(channel.shape[1]):
         column = constraints.column(o)
+        # An output that never occurs has no ratios.
         if not column.any():
             continue
-        found = constraints.column_graph(column)
-        nearest = min(nearest, found.nearest)
-        if not found.connected:
-            return Generality(False, o, found.parts, nearest)
+        tight = constraints.column_graph(column)
+        nearest = min(nearest, tight.nearest)
+        if not tight.connected:
+            return Generality(False, o, tight.parts, nearest)
     return Generality(True, None, None, nearest)
 
 
 def _is_tight_by_rule(channel: Channel, graph: AnswerGraph, level: Epsilon) -> bool:
-    """Whether every edge is tight by rule: far from an output, floats are too small to tell."""
+    """Whether every edge is tight by definition: far from an output floats underflow."""
     if isinstance(channel, ScaledPhi):
         return channel.epsilon == level and is_own(channel, graph)
     if isinstance(channel, GeometricChannel):
@@ -270,7 +302,7 @@ def _is_tight_by_rule(channel: Channel, graph: AnswerGraph, level: Epsilon) -> b
     return False
 
 
-Number = Any  # a Fraction, or a float for channels of floats
+Probability = Any  # a Fraction, or a float for channels of floats
 
 
 @dataclass(frozen=True)
@@ -301,12 +333,12 @@ class Split:
     """
 
     output: int
-    column: tuple[Number, ...]
+    column: tuple[Probability, ...]
     part: tuple[int, ...]
-    up: Number
-    down: Number
-    shares: tuple[Number, Number]
-    columns: tuple[tuple[Number, ...], tuple[Number, ...]]
+    up: Probability
+    down: Probability
+    shares: tuple[Probability, Probability]
+    columns: tuple[tuple[Probability, ...], tuple[Probability, ...]]
 
     def __str__(self) -> str:
         inside = ", ".join(map(str, self.part))
@@ -383,86 +415,123 @@ def make_maximally_general(
     level = Epsilon.of(epsilon)
     check = is_private(channel, graph, level)
     if not check:
-        raise InputError(f"only a private mechanism can be made maximally general: {check}")
+        raise InputError(
+            f"only a private mechanism can be made maximally general: {check}"
+        )
     if maximally_general(channel, graph, level):
-        every = np.arange(channel.shape[1])
-        kept = DeterministicChannel(every, channel.outputs, inputs=channel.outputs)
-        return Generalised(channel, kept, (), isinstance(channel, IntegerChannel))
-    constraints, steps = _Constraints(channel, graph, level), list[Split]()
+        outputs = np.arange(channel.shape[1])
+        identity = DeterministicChannel(
+            outputs, channel.outputs, inputs=channel.outputs
+        )
+        return Generalised(channel, identity, (), isinstance(channel, IntegerChannel))
+    constraints = _Constraints(channel, graph, level)
+    steps = list[Split]()
     exact = constraints.exact
-    found = [_connected(constraints, o, steps, most_splits) for o in range(channel.shape[1])]
-    sources = [o for o, columns in enumerate(found) for _ in columns]
-    labels = [
-        (channel.output_label(o), k) for o, some in enumerate(found) for k in range(len(some))
+    columns_of = [
+        _connected(constraints, o, steps, most_splits) for o in range(channel.shape[1])
     ]
-    rows = np.stack(list(itertools.chain(*found)), axis=1)
-    made: Channel = (rational if exact else Channel)(
+    sources = [o for o, columns in enumerate(columns_of) for _ in columns]
+    labels = [
+        (channel.output_label(o), k)
+        for o, columns in enumerate(columns_of)
+        for k in range(len(columns))
+    ]
+    # Output o becomes (o, 0), (o, 1), …; the remap joins them again.
+    rows = np.stack(list(itertools.chain(*columns_of)), axis=1)
+    split_channel: Channel = (rational if exact else Channel)(
         rows.tolist(), inputs=channel.inputs, outputs=labels
     )
-    remap = DeterministicChannel(sources, channel.outputs, inputs=made.outputs)
-    if not equal(cascade(made, remap), channel, tolerance=0.0 if exact else tolerance):
-        raise CheckFailed("the outputs split do not add up to the old ones: please report this")
-    # Every split rounds the ratios that it makes tight.
-    loose = None if exact else 1e3 * TIGHT_TOLERANCE
-    general = maximally_general(made, graph, level, tolerance=loose)
-    if not is_private(made, graph, level) or not general:
-        raise CheckFailed("the mechanism made is not maximally general: please report this")
-    return Generalised(made, remap, tuple(steps), exact)
+    remap = DeterministicChannel(sources, channel.outputs, inputs=split_channel.outputs)
+    # Checked from scratch: joined again, the new outputs must be the old channel.
+    if not equal(
+        cascade(split_channel, remap), channel, tolerance=0.0 if exact else tolerance
+    ):
+        raise CheckFailed(
+            "the outputs split do not add up to the old ones: please report this"
+        )
+    # Every split rounds the ratios that it makes tight: after many, 1e-9 is too strict.
+    wider = None if exact else 1e3 * TIGHT_TOLERANCE
+    general = maximally_general(split_channel, graph, level, tolerance=wider)
+    if not is_private(split_channel, graph, level) or not general:
+        raise CheckFailed(
+            "the mechanism made is not maximally general: please report this"
+        )
+    return Generalised(split_channel, remap, tuple(steps), exact)
 
 
 def _connected(
     constraints: _Constraints, output: int, steps: list[Split], most: int
-) -> list[NDArray[Any]]:
+) -> list[AnyArray]:
     """Return connected columns that add up to an output, proportional ones joined."""
     waiting = [constraints.column(output)]
-    done: dict[tuple[Number, ...], NDArray[Any]] = {}
+    connected: dict[tuple[Probability, ...], AnyArray] = {}
+    # An output that never occurs stays one column of zeros.
     if not waiting[0].any():
         return waiting
     while waiting:
         column = waiting.pop()
         parts = constraints.column_graph(column).parts
         if not parts.any():
-            shape = column / column.max()
-            key = tuple((shape if constraints.exact else np.log(shape).round(6)).tolist())
-            done[key] = done[key] + column if key in done else column
+            # Proportional columns say the same: they are joined again, by ratio to the maximum.
+            profile = column / column.max()
+            key = tuple(
+                (profile if constraints.exact else np.log(profile).round(6)).tolist()
+            )
+            connected[key] = connected[key] + column if key in connected else column
             continue
         if len(steps) == most:
             raise TooLarge(
                 f"this mechanism needs more than {most} splits: design one in rays "
                 "instead, which is maximally general from the start"
             )
-        steps.append(_split(constraints, output, column, parts == np.bincount(parts).argmin()))
+        steps.append(
+            # The smallest part against all others.
+            _split(constraints, output, column, parts == np.bincount(parts).argmin())
+        )
         waiting += [np.array(new, column.dtype) for new in steps[-1].columns]
-    return list(done.values())
+    return list(connected.values())
 
 
 def _split(
-    constraints: _Constraints, output: int, column: NDArray[Any], inside: NDArray[np.bool_]
+    constraints: _Constraints,
+    output: int,
+    column: AnyArray,
+    inside: NDArray[np.bool_],
 ) -> Split:
+    # u and v are minima over the edges that cross from C₁ to C₂.
     sides = inside[constraints.edges]
     crossing = sides[:, 0] != sides[:, 1]
-    room, sides = constraints.room(column)[crossing], sides[crossing]
-    up, down = room[sides].min(), room[~sides].min()
-    # By inverses: a product of two factors may be beyond floats.
-    rest = 1 - 1 / up / down
-    larger, smaller = (1 - 1 / down) / rest, (1 - 1 / up) / rest
-    a, b = larger / up, smaller / down
+    room = constraints.room(column)[crossing]
+    sides = sides[crossing]
+    up = room[sides].min()
+    down = room[~sides].min()
+    # a·u = (1 − 1/v)/(1 − 1/(uv)) and b·v = (1 − 1/u)/(1 − 1/(uv)): written by inverses, since
+    # the product uv overflows for long edges.
+    denominator = 1 - 1 / up / down
+    larger = (1 - 1 / down) / denominator
+    smaller = (1 - 1 / up) / denominator
+    a = larger / up
+    b = smaller / down
+    # o₁ = (a u x on C₁, a x on C₂) and o₂ = (b x on C₁, b v x on C₂).
     first = column * np.where(inside, larger, a)
     second = column * np.where(inside, b, smaller)
     if not (first[column > 0].all() and second[column > 0].all()):
         raise TooLarge(
             "probabilities of the new outputs would be too small for floats: give integer weights"
         )
-    part, made = np.flatnonzero(inside), (tuple(first.tolist()), tuple(second.tolist()))
-    return Split(output, tuple(column.tolist()), tuple(part.tolist()), up, down, (a, b), made)
+    part = np.flatnonzero(inside)
+    columns = (tuple(first.tolist()), tuple(second.tolist()))
+    return Split(
+        output, tuple(column.tolist()), tuple(part.tolist()), up, down, (a, b), columns
+    )
 
 
 def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
     r"""Return :math:`μ = -\min_{i,h} \sum_o \min(X_{io}, X_{ho})`, a utility between -1 and 0.
 
-    It is the negative of Dobrushin's coefficient of ergodicity: -1 when two rows are alike
-    whatever one does, 0 when two inputs are told apart for certain. Post-processing never
-    raises it [D, Ex 3.2.3, App A]. Equivalently :math:`μ = \max_{i,h} TV(X_i, X_h) - 1`.
+    It is the negative of Dobrushin's coefficient of ergodicity: -1 when all rows are equal, 0
+    when some two inputs are distinguished with certainty. Post-processing never raises it
+    [D, Ex 3.2.3, App A]. Equivalently :math:`μ = \max_{i,h} TV(X_i, X_h) - 1`.
 
     Parameters
     ----------
@@ -481,7 +550,7 @@ def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
     """
     rows, columns = channel.shape
     if isinstance(channel, GeometricChannel):
-        # Rows are ordered by likelihood ratio, so the two ends are told apart best.
+        # Rows are ordered by likelihood ratio, so the first and last row differ most.
         return -float(np.minimum(channel.row(0), channel.row(rows - 1)).sum())
     if rows * rows * columns > 2 * limit:
         raise TooLarge(
@@ -490,6 +559,10 @@ def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
         )
     from scipy.spatial.distance import cdist
 
-    matrix, step = channel.matrix(), max(1, LIMITS.block // rows)
+    # TV(X_i, X_h) = ½ ‖X_i − X_h‖₁ = 1 − Σ_o min(X_io, X_ho), in blocks of rows.
+    matrix = channel.matrix()
+    step = max(1, LIMITS.block // rows)
     blocks = (matrix[low : low + step] for low in range(0, rows, step))
-    return max(float(cdist(block, matrix, "cityblock").max()) for block in blocks) / 2 - 1
+    return (
+        max(float(cdist(block, matrix, "cityblock").max()) for block in blocks) / 2 - 1
+    )

@@ -28,8 +28,8 @@ from fractions import Fraction
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import AnyArray, Floats, Ints, Pair, Real
 from tightrope.channels.base import Channel, IntegerChannel
 from tightrope.channels.structured import (
     GeometricChannel,
@@ -42,10 +42,10 @@ from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.products import number_of
 
-Values = NDArray[Any]
-Edges = NDArray[np.int64]
+Values = AnyArray
+Edges = Ints
 #: A place in an array, and the ratio there.
-Found = tuple[tuple[int, int], Fraction | float]
+Found = tuple[Pair, Real]
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Worst:
     True
     """
 
-    edge: tuple[int, int] | None
+    edge: Pair | None
     output: int | None
-    ratio: Fraction | float
+    ratio: Real
     length: float = 1.0
     rule: tuple[Fraction, Epsilon] | None = None
 
@@ -104,7 +104,7 @@ def search(
 ) -> list[Worst]:
     """Return the worst place for every length of edge by looking at all entries.
 
-    Kinds that know their worst place are not looked through; see :func:`worst_places`.
+    Kinds that know their worst place need no search; see :func:`worst_places`.
 
     Parameters
     ----------
@@ -127,20 +127,24 @@ def search(
             f"looking through {rows} × {columns} probabilities is more than {limit}: "
             f"use a kind of channel with a rule for {graph.name}"
         )
-    largest, blocks = _float_best, channel.column_blocks(block)
+    largest = _float_best
+    blocks = channel.column_blocks(block)
     if isinstance(channel, IntegerChannel):
-        weights, step = channel.weights, max(1, block // rows)
+        # All weights share one total, so ratios of integers are ratios of probabilities.
+        weights = channel.weights
+        step = max(1, block // rows)
         largest = _exact_best
         blocks = ((o, weights[:, o : o + step]) for o in range(0, columns, step))
+    # ε ≥ ln(X[i,o]/X[h,o])/ℓ: for each length ℓ only the largest ratio counts.
     edges = list(_edge_groups(graph))
     worst = [Worst(None, None, Fraction(0), length) for length, _ in edges]
     for start, values in blocks:
         for k, (length, group) in enumerate(edges):
-            for some, large, small in _sides(graph, values, group, block):
-                found = largest(large, small, worst[k].ratio)
-                if found is not None:
-                    (e, o), ratio = found
-                    edge = _edge(graph, values, some, e, o)
+            for group_edges, large, small in _sides(graph, values, group, block):
+                improvement = largest(large, small, worst[k].ratio)
+                if improvement is not None:
+                    (e, o), ratio = improvement
+                    edge = _edge(graph, values, group_edges, e, o)
                     worst[k] = Worst(edge, start + o, ratio, length)
     return worst
 
@@ -150,39 +154,42 @@ def _sides(
 ) -> Iterator[tuple[Edges | None, Values, Values]]:
     """Yield some edges, and the larger and the smaller of the values that they join.
 
-    By rule there is one row for each node: the largest value beside it, and its own.
+    On a box there is one row for each node: the largest value at a neighbour, and its own.
     """
     if edges is None:
+        # A maximum over the neighbourhood costs O(log w) passes, and no list of edges.
         yield None, graph.nearby_maxima(values), values
         return
     step = max(1, block // int(values.shape[1]))
     for first in range(0, len(edges), step):
-        some = edges[first : first + step]
-        left, right = values[some[:, 0]], values[some[:, 1]]
-        yield some, np.maximum(left, right), np.minimum(left, right)
+        chunk = edges[first : first + step]
+        left = values[chunk[:, 0]]
+        right = values[chunk[:, 1]]
+        yield chunk, np.maximum(left, right), np.minimum(left, right)
 
 
 def _edge(
     graph: AnswerGraph, values: Values, edges: Edges | None, row: int, o: int
-) -> tuple[int, int]:
-    """Return the edge that a row of :func:`_sides` stands for, the larger value first."""
+) -> Pair:
+    """Return the edge of a row of :func:`_sides`, the larger value first."""
     if edges is None:
+        # On a box only the maximum was taken: find the neighbour that has it.
         near = graph.neighbours(row)
         return int(near[values[near, o].argmax()]), row
     i, h = map(int, edges[row])
     return (i, h) if values[i, o] >= values[h, o] else (h, i)
 
 
-def _quotients(large: Values, small: Values) -> NDArray[np.float64]:
+def _quotients(large: Values, small: Values) -> Floats:
     """Quotients of numbers ≥ 0, with 0/0 = 1 and x/0 = ∞."""
     if large.dtype == object:
-        each: Values = np.frompyfunc(_quotient, 2, 1)(large, small)
-        return np.asarray(each, dtype=np.float64)
+        exact: Values = np.frompyfunc(_quotient, 2, 1)(large, small)
+        return np.asarray(exact, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        out: NDArray[np.float64] = np.divide(large, small)
+        quotients: Floats = np.divide(large, small)
     if not small.all():
-        out[(small == 0) & (large == 0)] = 1
-    return out
+        quotients[(small == 0) & (large == 0)] = 1
+    return quotients
 
 
 def _quotient(large: Any, small: Any) -> Any:
@@ -199,14 +206,16 @@ def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, Edges | None]]:
     if graph.box is not None:
         yield 1.0, None
         return
-    edges, lengths = graph.edge_array(), graph.edge_lengths()
+    edges = graph.edge_array()
+    lengths = graph.edge_lengths()
+    # Edges of one length share the bound e^{εℓ}: one group each.
     order = np.argsort(lengths, kind="stable")
     values, starts = np.unique(lengths[order], return_index=True)
     for value, part in zip(values, np.split(order, starts[1:]), strict=True):
         yield float(value), edges[part]
 
 
-def _float_best(large: Values, small: Values, beat: Fraction | float) -> Found | None:
+def _float_best(large: Values, small: Values, beat: Real) -> Found | None:
     """Return place and value of the largest quotient of floats when it is above ``beat``."""
     quotients = _quotients(large, small)
     e, o = divmod(int(quotients.argmax()), quotients.shape[1])
@@ -217,33 +226,37 @@ def _float_best(large: Values, small: Values, beat: Fraction | float) -> Found |
 def _exact_best(
     large: Values,
     small: Values,
-    beat: Fraction | float,
+    beat: Real,
     *,
     quotient_error: float = 1e-14,
     log_error: float = 1e-11,
 ) -> Found | None:
     """Return place and value of the largest exact quotient when it is above ``beat``.
 
-    Quotients and logarithms in floats, which are no further from the exact ones than their
-    errors, leave few places to be compared in integers.
+    Quotients and logarithms in floats are within their error bounds of the exact ones, so few
+    places are left to be compared in integers.
     """
     if beat == math.inf:
         return None
     quotients = _quotients(large, small)
-    top = float(quotients.max())
-    if beat and log_ratio(beat) > math.log(top) + log_error:
+    largest = float(quotients.max())
+    # No quotient of this block can beat the best so far, whatever the rounding.
+    if beat and log_ratio(beat) > math.log(largest) + log_error:
         return None
-    close = np.nonzero(quotients >= top * (1 - quotient_error))
+    near_largest = np.nonzero(quotients >= largest * (1 - quotient_error))
     # Many places may share few fractions; the first place of each counts.
-    first: dict[tuple[int, int], int] = {}
-    for k, pair in enumerate(zip(large[close].tolist(), small[close].tolist(), strict=True)):
-        first.setdefault(pair, k)
-    place, value = None, beat
-    for (above, below), k in first.items():
-        ratio = Fraction(above, below) if below else math.inf if above else Fraction(1)
-        if ratio > value:
-            place, value = (int(close[0][k]), int(close[1][k])), ratio
-    return None if place is None else (place, value)
+    pairs = zip(large[near_largest].tolist(), small[near_largest].tolist(), strict=True)
+    first = {pair: k for k, pair in reversed(list(enumerate(pairs)))}
+    ratio, last = max((_exact_quotient(*pair), -k) for pair, k in first.items())
+    e, o = (int(axis[-last]) for axis in near_largest)
+    return ((e, o), ratio) if ratio > beat else None
+
+
+def _exact_quotient(large: int, small: int) -> Real:
+    """Return the quotient of integers ≥ 0, with 0/0 = 1 and x/0 = ∞."""
+    if small == 0:
+        return math.inf if large else Fraction(1)
+    return Fraction(large, small)
 
 
 def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
@@ -256,7 +269,7 @@ def check_sizes(channel: Channel, graph: AnswerGraph) -> None:
 
 
 def worst_places(channel: Channel, graph: AnswerGraph) -> list[Worst]:
-    """Return the worst places of a channel, by rule where there is one.
+    """Return the worst places of a channel, without a search where its kind knows them.
 
     One place for each length of edge or factor; the largest level is the smallest ε.
 
@@ -285,14 +298,18 @@ def is_own(channel: ScaledPhi, graph: AnswerGraph) -> bool:
 
 
 def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
+    # X[i,o]/X[h,o] is at most e^{step·|h−i|}, reached at o ≤ i: the longest step per length wins.
     i, h, length = graph.longest_edge()
+    # An exact multiple of ε, so that no rounding decides.
     times = Fraction(h - i, channel.width) / Fraction(repr(length))
     ratio = exp_or_inf(channel.step * (h - i))
     return Worst((i, h), i, ratio, length, (times, channel.epsilon))
 
 
 def _scaled_phi(channel: ScaledPhi) -> Worst:
+    # Column o of a scaled Φ is c_o α^{d(i,o)}: at i = o every edge to a neighbour is tight.
     graph = channel.graph
+    # An answer that is never reported has no column.
     i = 0 if channel.constant_scale is not None else int((channel.scale > 0).argmax())
     near = graph.neighbours(i)
     lengths = [graph.distance(i, int(h)) for h in near] if graph.has_lengths else [1.0]
@@ -306,25 +323,31 @@ def factors_match(channel: Channel, graph: AnswerGraph) -> TypeGuard[KroneckerCh
     """Whether a channel is a product and the graph one of as many answers in each factor."""
     if not (isinstance(channel, KroneckerChannel) and graph.product):
         return False
-    return [factor.size for factor in graph.factors] == [part.shape[0] for part in channel.factors]
+    return [factor.size for factor in graph.factors] == [
+        part.shape[0] for part in channel.factors
+    ]
 
 
 def _in_products(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
     """Return the worst places of a product, those of one pair of factors found once."""
     places = list(map(functools.cache(worst_places), channel.factors, graph.factors))
+    # In a strong product all coordinates may move at once, and their ratios multiply.
     if graph.product == "strong":
-        return [_moved(channel, [max(mine, key=lambda worst: worst.value) for mine in places])]
-    # Equal factors have the same places: the first of them stands for all.
-    different = {id(mine): k for k, mine in reversed(list(enumerate(places)))}
-    found: list[Worst] = []
-    for k in sorted(different.values()):
+        return [
+            _moved(channel, [max(own, key=lambda worst: worst.value) for own in places])
+        ]
+    # In a Cartesian product an edge moves one coordinate, so its ratio is that of a factor.
+    # Equal factors have the same places: the first of them represents all.
+    first_of = {id(own): k for k, own in reversed(list(enumerate(places)))}
+    worst_moves: list[Worst] = []
+    for k in sorted(first_of.values()):
         for worst in places[k]:
             if worst.edge is not None:
                 moves = [NOWHERE] * len(places)
                 moves[k] = worst
-                at = _moved(channel, moves)
-                found.append(replace(worst, edge=at.edge, output=at.output))
-    return found or [NOWHERE]
+                moved = _moved(channel, moves)
+                worst_moves.append(replace(worst, edge=moved.edge, output=moved.output))
+    return worst_moves or [NOWHERE]
 
 
 def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:
@@ -336,22 +359,28 @@ def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:
         int(part.row(0).argmax()) if move.output is None else move.output
         for part, move in zip(channel.factors, moves, strict=True)
     ]
+    # Exact as a product of fractions; else by the sum of logarithms, which does not overflow.
     if all(isinstance(move.ratio, Fraction) for move in moves):
-        ratio: Fraction | float = math.prod((move.ratio for move in moves), start=Fraction(1))
+        ratio: Real = math.prod((move.ratio for move in moves), start=Fraction(1))
     else:
         ratio = exp_or_inf(math.fsum(move.value for move in moves))
-    return Worst((i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(moves))
+    return Worst(
+        (i, h), number_of(outputs, channel.sides[1]), ratio, 1.0, _sum_rule(moves)
+    )
 
 
 def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:
-    """Add levels that are all known by rule and written in the same kind of ε."""
+    """Add levels that are all exact multiples of the same kind of ε."""
     rules = [worst.rule for worst in chosen if worst.edge is not None]
     known = [rule for rule in rules if rule is not None]
     if len(known) < len(rules) or len({epsilon.base for _, epsilon in known}) != 1:
         return None
-    one = known[0][1]
-    times = sum((t * epsilon.multiple for t, epsilon in known), Fraction(0)) / one.multiple
-    return times, one
+    # Levels of one base are multiples of one unit, which add up as fractions.
+    unit = known[0][1]
+    times = (
+        sum((t * epsilon.multiple for t, epsilon in known), Fraction(0)) / unit.multiple
+    )
+    return times, unit
 
 
 @dataclass(frozen=True)
@@ -386,10 +415,10 @@ class PrivacyCheck:
     """
 
     private: bool
-    edge: tuple[int, int] | None
+    edge: Pair | None
     output: int | None
-    ratio: Fraction | float
-    allowed: Fraction | float
+    ratio: Real
+    allowed: Real
     margin: float
     exact: bool
     tolerance: float
@@ -416,7 +445,7 @@ def is_private(
     Integer weights are decided exactly against the rational ratio of ε, which is never above
     :math:`e^\varepsilon`. Channels with a rule (geometric; scaled Φ on its own graph; products
     on products) are decided by the rule, whatever their size: that speaks of the channel as
-    defined, not of its entries after rounding to floats. All others are looked through.
+    defined, not of its entries after rounding to floats. All others are searched.
 
     Parameters
     ----------
@@ -443,14 +472,14 @@ def is_private(
     level = Epsilon.of(epsilon)
     check_sizes(channel, graph)
     checks = [_judge(worst, level, tolerance) for worst in worst_places(channel, graph)]
-    # Exact breaches first: a margin in floats may round to 0.
+    # Exact violations first: a margin in floats may round to 0.
     return min(checks, key=lambda check: (check.private, check.margin))
 
 
 def smallest_epsilon(channel: Channel, graph: AnswerGraph) -> Worst:
     r"""Return the least :math:`\varepsilon` with :math:`X[i,o] \le e^{\varepsilon\ell} X[h,o]`.
 
-    That is :math:`\max \ln(X[i,o]/X[h,o])/\ell` over edges and outputs, exactly or by rule as
+    That is :math:`\max \ln(X[i,o]/X[h,o])/\ell` over edges and outputs, decided as
     in :func:`is_private`.
 
     Examples
@@ -478,6 +507,7 @@ def allowed_ratio(epsilon: Epsilon, length: float) -> Fraction:
     """
     if length == 1:
         return epsilon.ratio
+    # Rounded down on either side, so that the check can only become stricter.
     reach = float(epsilon) * length
     if reach < 2 * SMALLEST:
         return Fraction(1)
@@ -492,11 +522,14 @@ def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:
         bound = allowed_ratio(epsilon, worst.length)
         margin = log_ratio(bound / worst.ratio) / worst.length
         return PrivacyCheck(worst.ratio <= bound, *place, bound, margin, True, 0.0)
+    # A rule says that the channel needs exactly times·level: compared as fractions.
     if worst.rule is not None:
         times, level = worst.rule
+        # Levels of one base are compared as fractions, others within the tolerance.
         exact = level.base == epsilon.base
         margin = compare_levels(level, epsilon, times=times)
     else:
+        # A zero beside a non-zero violates every ε, whatever the rounding.
         exact = worst.ratio == math.inf
         margin = float(epsilon) - worst.value
     slack = 0.0 if exact else tolerance

@@ -1,4 +1,4 @@
-r"""Channels by rule: geometric noise, scaled Φ, products, and noise on a lattice.
+r"""Channels in closed form: geometric noise, scaled Φ, products, and noise on a lattice.
 
 All but the last know rows, columns and single entries at any size, from powers
 :math:`\alpha^d` of :math:`\alpha = e^{-\varepsilon}`.
@@ -13,12 +13,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import AnyArray, Floats
 from tightrope.channels.base import ROW_SUM_TOLERANCE, Channel, RuleChannel
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
@@ -27,7 +29,7 @@ from tightrope.graphs.base import finite_array, frozen
 from tightrope.graphs.products import digits_of
 
 
-def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> NDArray[np.float64]:
+def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> Floats:
     r"""Return :math:`\alpha^{d/k}` for an array of distances d, where k is ``parts``.
 
     Where :math:`\varepsilon` is the logarithm of a power of 2 that is raised itself, so that powers
@@ -41,7 +43,7 @@ def alpha_powers(epsilon: Epsilon, distances: ArrayLike, *, parts: int = 1) -> N
     >>> float(alpha_powers(Epsilon.of("ln(2)"), 5, parts=5))
     0.5
     """
-    steps: NDArray[Any] = np.asarray(distances, dtype=np.float64)
+    steps: AnyArray = np.asarray(distances, dtype=np.float64)
     multiple = epsilon.multiple
     # One division after an exact product keeps whole exponents whole.
     exponents = steps * multiple.numerator / (multiple.denominator * parts)
@@ -60,11 +62,14 @@ def log_alpha_sum(epsilon: Epsilon, counts: tuple[int, ...]) -> float:
     """
     step = float(epsilon)
     logs = [math.log(count) - step * d for d, count in enumerate(counts) if count]
+    # ln Σ e^l = top + ln Σ e^{l − top}: ball sizes of 10^300 do not fit a float.
     top = max(logs)
     return top + math.log(math.fsum(math.exp(value - top) for value in logs))
 
 
-def compare_levels(first: Epsilon, second: Epsilon, *, times: Fraction = Fraction(1)) -> float:
+def compare_levels(
+    first: Epsilon, second: Epsilon, *, times: Fraction = Fraction(1)
+) -> float:
     """Return second minus times·first, with the exact sign when both are of one kind.
 
     Examples
@@ -74,6 +79,7 @@ def compare_levels(first: Epsilon, second: Epsilon, *, times: Fraction = Fractio
     >>> compare_levels(Epsilon.of("0.1"), Epsilon.of("0.3"), times=Fraction(3))
     0.0
     """
+    # Levels written in the same unit (1, or ln b) are compared as fractions of it.
     if first.base == second.base:
         return float(second.multiple - times * first.multiple) * first.unit
     return float(second) - float(times) * float(first)
@@ -101,7 +107,7 @@ class GeometricChannel(RuleChannel):
     width
         How far one person can move the answer, w.
     label
-        Rule from an index to the answer it stands for; the index itself by default.
+        From an index to its answer; the index itself by default.
 
     Attributes
     ----------
@@ -133,38 +139,42 @@ class GeometricChannel(RuleChannel):
         self.epsilon = Epsilon.of(epsilon)
         self.step = float(self.epsilon) / self.width
         self.ratio = float(alpha_powers(self.epsilon, 1, parts=self.width))
-        # 1-a loses digits when a is close to 1.
-        rest = 1 - self.ratio if self.ratio <= 0.5 else -math.expm1(-self.step)
-        self._inner = rest / (1 + self.ratio)
+        # 1 − a loses digits when a is close to 1: −expm1(−ε/w) keeps them.
+        complement = 1 - self.ratio if self.ratio <= 0.5 else -math.expm1(-self.step)
+        self._inner = complement / (1 + self.ratio)
         self._outer = 1 / (1 + self.ratio) if self.size > 1 else 1.0
         self._inputs = self._outputs = label or int
 
-    def _line(self, i: int) -> NDArray[np.float64]:
-        return alpha_powers(self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width)
+    def _line(self, i: int) -> Floats:
+        return alpha_powers(
+            self.epsilon, np.abs(np.arange(self.size) - i), parts=self.width
+        )
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         return self._line(i) * self.column_maxima()
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return self._line(o) * self._top(o)
 
     def _entry(self, i: int, o: int) -> float:
-        return float(alpha_powers(self.epsilon, abs(i - o), parts=self.width)) * self._top(o)
+        power = alpha_powers(self.epsilon, abs(i - o), parts=self.width)
+        return float(power) * self._top(o)
 
     def _top(self, o: int) -> float:
         return self._outer if o in (0, self.size - 1) else self._inner
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return the largest entry of each column, which is the one on the diagonal."""
         self._check_row("the column maxima", self.size)
-        tops = np.full(self.size, self._inner)
-        tops[0] = tops[-1] = self._outer
-        return tops
+        maxima = np.full(self.size, self._inner)
+        maxima[0] = maxima[-1] = self._outer
+        return maxima
 
     def column_maxima_sum(self) -> float:
         r"""Return :math:`\sum_o \max_i X[i,o] = (2 + (n-2)(1-a)) / (1+a)`."""
         if self.size == 1:
             return 1.0
+        # Column maxima lie on the diagonal: two ends and n − 2 inner answers.
         return 2 * self._outer + (self.size - 2) * self._inner
 
     def __repr__(self) -> str:
@@ -211,7 +221,7 @@ class ScaledPhi(RuleChannel):
         self._check_rows()
 
     @property
-    def scale(self) -> NDArray[np.float64]:
+    def scale(self) -> Floats:
         """The vector z (read-only)."""
         if self._scale.ndim:
             return self._scale
@@ -223,7 +233,7 @@ class ScaledPhi(RuleChannel):
         """The one number z when the channel was made with one, otherwise ``None``."""
         return None if self._scale.ndim else float(self._scale)
 
-    def _powers(self, i: int) -> NDArray[np.float64]:
+    def _powers(self, i: int) -> Floats:
         distances = self.graph.distances_from(i)
         if self.graph.has_lengths:
             return alpha_powers(self.epsilon, distances)
@@ -231,10 +241,11 @@ class ScaledPhi(RuleChannel):
         powers = alpha_powers(self.epsilon, np.arange(int(distances.max()) + 1))
         return powers.take(distances)
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
+        # α^{d(i,o)} z_o
         return self._powers(i) * self._scale
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return self._powers(o) * self._z(o)
 
     def _entry(self, i: int, o: int) -> float:
@@ -243,7 +254,7 @@ class ScaledPhi(RuleChannel):
     def _z(self, o: int) -> float:
         return float(self._scale[o]) if self._scale.ndim else float(self._scale)
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return the largest entry of each column, which is z."""
         return self.scale
 
@@ -254,11 +265,15 @@ class ScaledPhi(RuleChannel):
         return self.graph.size * float(self._scale)
 
     def _check_rows(self, all_up_to: int = 1_000, some: int = 16) -> None:
-        n, z = self.graph.size, self.constant_scale
-        sizes = self.graph.constant_ball_sizes if z is not None and n > all_up_to else None
-        if z is not None and sizes is not None:
-            self._check_sum(0, math.exp(math.log(z) + log_alpha_sum(self.epsilon, sizes)))
-            return
+        n = self.graph.size
+        z = self.constant_scale
+        if z is not None and n > all_up_to:
+            # Equal balls make all rows alike: z Σ_d n_d α^d = 1, by logarithms.
+            sizes = self.graph.constant_ball_sizes
+            if sizes is not None:
+                log_sum = math.log(z) + log_alpha_sum(self.epsilon, sizes)
+                self._check_sum(0, math.exp(log_sum))
+                return
         count = n if n <= all_up_to else some
         try:
             for i in np.unique(np.linspace(0, n - 1, count).round().astype(np.int64)):
@@ -279,7 +294,7 @@ class ScaledPhi(RuleChannel):
         return f"<ScaledPhi {self.graph.name}, ε = {self.epsilon}>"
 
 
-def _check_scale(scale: ArrayLike, size: int) -> NDArray[np.float64]:
+def _check_scale(scale: ArrayLike, size: int) -> Floats:
     must = f"the scale z must be one number, or one for each of the {size} answers"
     shape = () if np.isscalar(scale) else (size,)
     values = finite_array(scale, must, shape, "the scale z", "non-negative")
@@ -302,7 +317,7 @@ class ClampedChannel(RuleChannel):
     start
         The first answer of the part.
     label
-        Rule from an index to the answer it stands for; the index itself by default.
+        From an index to its answer; the index itself by default.
 
     Examples
     --------
@@ -318,14 +333,18 @@ class ClampedChannel(RuleChannel):
         start: int,
         label: Callable[[int], Hashable] | None = None,
     ) -> None:
-        self.inner, self.start = inner, start
+        self.inner = inner
+        self.start = start
         self.shape = (size, inner.shape[1])
-        self._inputs, self._outputs = label or int, inner.output_label
+        self._inputs = label or int
+        self._outputs = inner.output_label
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
+        # Clamp the answer to the part that has rows.
         return self.inner.row(min(max(i - self.start, 0), self.inner.shape[0] - 1))
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
+        # Answers outside the part have the row of the nearest answer in it.
         behind = self.shape[0] - self.start - self.inner.shape[0]
         return np.pad(self.inner.column(o), (self.start, behind), mode="edge")
 
@@ -335,7 +354,7 @@ class ClampedChannel(RuleChannel):
 
 
 class KroneckerChannel(RuleChannel):
-    r"""The product :math:`X_1 \otimes \dots \otimes X_u`: each coordinate goes its own way.
+    r"""The product :math:`X_1 \otimes \dots \otimes X_u`: independent coordinates.
 
     .. math:: X[(i_1,\dots,i_u),(o_1,\dots,o_u)] = \prod_k X_k[i_k,o_k].
 
@@ -366,19 +385,25 @@ class KroneckerChannel(RuleChannel):
             raise InputError("a product needs at least one channel, got none")
         for k, factor in enumerate(self.factors):
             if not isinstance(factor, Channel):
-                raise InputError(f"factor {k} must be a channel, got {type(factor).__name__}")
+                raise InputError(
+                    f"factor {k} must be a channel, got {type(factor).__name__}"
+                )
         #: How many inputs, and how many outputs, the factors have.
         self.sides = tuple(zip(*(factor.shape for factor in self.factors), strict=True))
         self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
 
-    def _of_each(self, method: Callable[..., Any], side: int, place: int) -> Iterator[Any]:
+    def _of_each(
+        self, method: Callable[..., Any], side: int, place: int
+    ) -> Iterator[Any]:
         """Call a method of every factor with its part of a place, once where both are the same."""
-        return map(functools.cache(method), self.factors, digits_of(place, self.sides[side]))
+        return map(
+            functools.cache(method), self.factors, digits_of(place, self.sides[side])
+        )
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         return outer(self._of_each(Channel.row, 0, i))
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return outer(self._of_each(Channel.column, 1, o))
 
     def _entry(self, i: int, o: int) -> float:
@@ -391,24 +416,29 @@ class KroneckerChannel(RuleChannel):
     def _outputs(self, o: int) -> Hashable:
         return tuple(self._of_each(Channel.output_label, 1, o))
 
-    def column_maxima(self) -> NDArray[np.float64]:
+    def column_maxima(self) -> Floats:
         """Return the outer product of the factors' column maxima."""
         self._check_row("the column maxima", self.shape[1])
         return outer(map(functools.cache(lambda f: f.column_maxima()), self.factors))
 
     def column_maxima_sum(self) -> float:
         """Return the product of the factors' sums of column maxima."""
-        return float(math.prod(map(functools.cache(lambda f: f.column_maxima_sum()), self.factors)))
+        sums = map(functools.cache(lambda f: f.column_maxima_sum()), self.factors)
+        return float(math.prod(sums))
 
     def __repr__(self) -> str:
         shapes = [f"{factor.shape[0]}×{factor.shape[1]}" for factor in self.factors]
-        inside = " ⊗ ".join(shapes if len(shapes) <= 4 else [*shapes[:2], "…", shapes[-1]])
-        return f"<KroneckerChannel of {len(shapes)}: {inside}>"
+        count = len(shapes)
+        if count > 4:
+            shapes[2:-1] = ["…"]
+        return f"<KroneckerChannel of {count}: {' ⊗ '.join(shapes)}>"
 
 
-def outer(rows: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def outer(rows: Iterable[Floats]) -> Floats:
     """Return the Kronecker product of vectors."""
-    return functools.reduce(lambda left, right: np.multiply.outer(left, right).ravel(), rows)
+    return functools.reduce(
+        lambda left, right: np.multiply.outer(left, right).ravel(), rows
+    )
 
 
 class UnboundedNoise(RuleChannel):
@@ -434,41 +464,65 @@ class UnboundedNoise(RuleChannel):
     def __init__(self, graph: AnswerGraph, epsilon: Level, core: int = 0) -> None:
         lattice = graph.unbounded
         if lattice is None:
-            raise InputError(f"{graph.name} is no part of a lattice that looks alike everywhere")
+            raise InputError(
+                f"{graph.name} is not part of a translation-invariant lattice"
+            )
         if core and not (lattice.form == "line" and 0 <= core < lattice.width):
             raise InputError(f"a core must be below the width of a line, got {core}")
-        self.graph, self.lattice, self.core = graph, lattice, core
+        self.graph = graph
+        self.lattice = replace(lattice, core=core)
+        self.core = core
         self.epsilon = Epsilon.of(epsilon)
         self.shape = (graph.size, graph.size)
         self._inputs = self._outputs = graph.label
 
     @functools.cached_property
-    def layers(self) -> NDArray[np.float64]:
+    def layers(self) -> Floats:
         """The probabilities of the layers, up to where they are negligible."""
-        step, count, lattice = float(self.epsilon), 32, self.lattice
+        step = float(self.epsilon)
+        count = 32
+        lattice = self.lattice
+        # Twice as many layers, until the last one is negligible.
         while True:
             if count * lattice.parts > 50_000_000:
-                raise TooLarge(f"noise on {self.graph.name} at ε = {self.epsilon} has more layers")
-            sizes = lattice.layers(count, self.core)
+                raise TooLarge(
+                    f"noise on {self.graph.name} at ε = {self.epsilon} has more layers"
+                )
+            sizes = lattice.layers(count)
+            # ln(n_t α^t) for layers of n_t points; the rest is below e^−60 of the largest.
             logs = np.array([math.log(n) - step * t for t, n in enumerate(sizes)])
             if logs[-1] < logs.max() - 60:
                 break
             count *= 2
-        found = np.exp(logs - logs.max())
-        return np.asarray(found / found.sum())
+        # Less the largest logarithm, so that nothing overflows.
+        weights = np.exp(logs - logs.max())
+        return np.asarray(weights / weights.sum())
 
     def expected(self, loss: str) -> float:
-        """Return the mean of a loss with a name: the worst over the answers is no larger."""
-        count, lattice = len(self.layers), self.lattice
-        sizes = lattice.layers(count, self.core)
-        sums = lattice.loss_sums(loss, count, self.core)
+        """Return the mean of a loss with a name on the whole lattice."""
+        return self._mean(loss, self.lattice.loss_sums(loss, len(self.layers)))
+
+    def worst(self, loss: str) -> float:
+        """Return a bound of the worst expected loss over the answers, held between the ends.
+
+        >>> from tightrope.graphs.lines import CappedPathPower
+        >>> noise = UnboundedNoise(CappedPathPower(10001, 5), 2)
+        >>> round(noise.expected("distance"), 5), round(noise.worst("distance"), 5)
+        (0.70566, 1.12127)
+        """
+        sums = self.lattice.worst_sums(loss, len(self.layers))
+        return max(self._mean(loss, each) for each in sums)
+
+    def _mean(self, loss: str, sums: Sequence[int]) -> float:
+        """Return the mean of a loss by its sums over the layers."""
+        sizes = self.lattice.layers(len(self.layers))
         means = np.array([x / n for x, n in zip(sums, sizes, strict=True)])
-        scale = float(lattice.step) ** {"absolute": 1, "squared": 2}.get(loss, 0)
-        return float(self.layers @ means) * scale
+        return float(self.layers @ means) * float(self.lattice.units(loss))
 
     def coordinate(self, a: int) -> float:
         """Return the probability that one coordinate of the noise is a."""
         a = abs(a)
+        # Noise is symmetric: a and -a share what the interval gains.
         return self.within(0) if not a else (self.within(a) - self.within(a - 1)) / 2
 
     def within(self, a: int) -> float:
@@ -482,11 +536,17 @@ class UnboundedNoise(RuleChannel):
         """
         if self.lattice.form == "line":
             if a < self.core:
+                # All places of one layer are equally likely.
                 return float(self.layers[0]) * (2 * a + 1) / (2 * self.core + 1)
-            whole, begun = divmod(a - self.core, self.lattice.width)
-            more = self.layers[whole + 1] if whole + 1 < len(self.layers) else 0.0
-            part = float(more) * begun / self.lattice.width
-            return float(self.layers[: whole + 1].sum()) + part
+            # Full layers, and the share of the next one that is within reach.
+            full_layers, partial_layer = divmod(a - self.core, self.lattice.width)
+            next_layer = (
+                self.layers[full_layers + 1]
+                if full_layers + 1 < len(self.layers)
+                else 0.0
+            )
+            within_next = float(next_layer) * partial_layer / self.lattice.width
+            return float(self.layers[: full_layers + 1].sum()) + within_next
         if self.lattice.form in ("cube", "range"):
             sizes = self.lattice.layers(len(self.layers))
             shares = (self.lattice.within(t, a) / n for t, n in enumerate(sizes))
@@ -494,38 +554,53 @@ class UnboundedNoise(RuleChannel):
         return float(self._coordinate[: a + 1].sum())
 
     @functools.cached_property
-    def _coordinate(self) -> NDArray[np.float64]:
+    def _coordinate(self) -> Floats:
         r"""The probabilities that one coordinate is 0, ±1, ±2, ….
 
         Where distances are sums of |z|, coordinates are independent and two-sided geometric,
         conditioned on their sum being 0 if people only change.
         """
-        lattice, a = self.lattice, np.arange(len(self.layers))
-        one = np.exp(-float(self.epsilon) / (1 if lattice.form == "cross" else 2) * a)
-        law = np.where(a > 0, 2, 1) * one
+        lattice = self.lattice
+        # α^{|z|}, or α^{|z|/2} where a move changes two coordinates.
+        a = np.arange(len(self.layers))
+        geometric = np.exp(
+            -float(self.epsilon) / (1 if lattice.form == "cross" else 2) * a
+        )
+        # z and -z share an entry, but 0 stands alone.
+        law = np.where(a > 0, 2, 1) * geometric
         if lattice.form == "roots":
-            law = law * _sum_of_many(one / (2 * one.sum() - 1), lattice.parts - 1)[: len(a)]
+            # P(z₁ = a | Σ z = 0) ∝ P(z₁ = a)·P(the others sum to -a)
+            law = (
+                law
+                * _sum_of_many(
+                    geometric / (2 * geometric.sum() - 1), lattice.parts - 1
+                )[: len(a)]
+            )
         return np.asarray(law / law.sum())
 
-    def row(self, i: int) -> NDArray[np.float64]:
-        """Refuse: a row has no rule, because numbers are held between the ends."""
+    def row(self, i: int) -> Floats:
+        """Refuse: noise is clamped to the answers, so rows have no closed form."""
         raise TooLarge(
             "noise without ends is known by its layers and not by rows: ask for expected(loss) or "
             "within(a)"
         )
 
-    def column(self, o: int) -> NDArray[np.float64]:
+    def column(self, o: int) -> Floats:
         """Refuse: see :meth:`row`."""
         return self.row(o)
 
-    _row, _column = row, column
+    _row = row
+    _column = column
 
 
-def _sum_of_many(one: NDArray[np.float64], many: int) -> NDArray[np.float64]:
+def _sum_of_many(law: Floats, count: int) -> Floats:
     """Return the law of a sum of independent symmetric numbers, at 0, 1, 2, …."""
-    size = 1 << (2 * len(one) - 1).bit_length() + 3
+    # Eight times the support: what wraps around the circle is negligible.
+    size = 1 << (2 * len(law) - 1).bit_length() + 3
     circle = np.zeros(size)
-    circle[: len(one)] = one
-    circle[-len(one) + 1 :] = one[:0:-1]
-    found = np.fft.irfft(np.fft.rfft(circle) ** many, size)
-    return np.maximum(found[: size // 2], 0.0)
+    circle[: len(law)] = law
+    circle[-len(law) + 1 :] = law[:0:-1]
+    # The transform of a sum of independent numbers is the power of the transform.
+    total_law = np.fft.irfft(np.fft.rfft(circle) ** count, size)
+    # Round-off of the transform may leave tiny negative numbers.
+    return np.maximum(total_law[: size // 2], 0.0)

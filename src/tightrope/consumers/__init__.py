@@ -22,7 +22,11 @@ from tightrope.consumers.losses import (
     is_monotone as is_monotone,
     loss as loss,
 )
-from tightrope.consumers.priors import Prior as Prior, ProductPrior as ProductPrior, prior as prior
+from tightrope.consumers.priors import (
+    Prior as Prior,
+    ProductPrior as ProductPrior,
+    prior as prior,
+)
 from tightrope.consumers.regular import (
     Regularity as Regularity,
     regular_levels as regular_levels,

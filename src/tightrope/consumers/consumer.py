@@ -13,21 +13,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, Ints
 from tightrope.consumers.losses import Loss, MatrixLoss, loss as read_loss
-from tightrope.consumers.numerals import find_answer
+from tightrope.consumers.numerals import comma_parts, find_answer
 from tightrope.consumers.priors import Prior, prior as read_prior
 from tightrope.errors import InputError, TextError, TooLarge, blamed
-from tightrope.files import is_json, read_json, read_rows
+from tightrope.files import FilePath, is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS, frozen
+from tightrope.graphs.base import frozen
 
 _FIELDS = ("name", "prior", "support", "loss")
 
 
 class Consumer:
-    """Somebody who uses the answer: a loss and either a prior or a set of possible answers.
+    """A user of the answer: a loss, and either a prior or a set of possible answers.
 
     Texts such as ``"binomial(.3)"`` need the answer graph: :meth:`of`.
 
@@ -36,7 +37,7 @@ class Consumer:
     prior
         For a Bayesian consumer: a :class:`Prior`, or its probabilities.
     support
-        For a risk-averse consumer: the nodes of the possible answers. A range stands for all.
+        For a risk-averse consumer: the nodes of the possible answers; ``range(n)`` for all.
     loss
         A :class:`Loss`, or its matrix.
     name
@@ -60,12 +61,17 @@ class Consumer:
     ) -> None:
         self.loss = loss if isinstance(loss, Loss) else _matrix(loss)
         self.name = name
-        self.all_answers = isinstance(support, range) and support == range(self.loss.size)
+        # A range of all answers is not listed: there may be more than fit.
+        everything = range(self.loss.size)
+        self.all_answers = isinstance(support, range) and support == everything
         self._support = None
         if support is not None and not self.all_answers:
             self._support = _check_support(support, self.loss.size)
             self.all_answers = len(self._support) == self.loss.size
-        self._prior = prior if prior is None or isinstance(prior, Prior) else Prior(prior)
+        self._prior = None
+        if prior is not None:
+            self._prior = prior if isinstance(prior, Prior) else Prior(prior)
+        # Two kinds of consumer, two criteria: an expectation or a worst case, never both.
         if (prior is None) == (support is None):
             got = "neither" if prior is None else "both"
             raise InputError(f"a consumer has either a prior or a support, got {got}")
@@ -91,7 +97,7 @@ class Consumer:
         return self._prior
 
     @property
-    def support(self) -> NDArray[np.int64]:
+    def support(self) -> Ints:
         """The answers held possible: S, or those that the prior gives a probability."""
         if self._support is None and self._prior is None:
             if self.loss.size > LIMITS.row:
@@ -110,7 +116,7 @@ class Consumer:
         support: Any = None,
         loss: Any = "binary",
         name: str = "",
-        folder: str | Path = ".",
+        folder: FilePath = ".",
     ) -> Consumer:
         """Return a consumer of a query's answers; texts are read with the answer graph.
 
@@ -140,7 +146,8 @@ class Consumer:
         """
         cost = read_loss(loss, graph, folder=folder)
         if support is None:
-            known = read_prior("uniform" if prior is None else prior, graph, folder=folder)
+            belief = "uniform" if prior is None else prior
+            known = read_prior(belief, graph, folder=folder)
             return cls(prior=known, loss=cost, name=name)
         if prior is not None:
             raise InputError("a consumer has either a prior or a support, got both")
@@ -149,9 +156,11 @@ class Consumer:
     def __repr__(self) -> str:
         if self._prior is None:
             possible = self.loss.size if self.all_answers else len(self.support)
-            kind, known = "risk-averse", f"{possible} of {self.loss.size} answers"
+            kind = "risk-averse"
+            known = f"{possible} of {self.loss.size} answers"
         else:
-            kind, known = "Bayesian", f"{type(self.prior).__name__} over {self.prior.size} answers"
+            kind = "Bayesian"
+            known = f"{type(self.prior).__name__} over {self.prior.size} answers"
         name = f" {self.name}" if self.name else ""
         return f"<{kind} consumer{name}: {known}, {self.loss.name} loss>"
 
@@ -165,19 +174,20 @@ def _matrix(value: Any) -> Loss:
     return MatrixLoss(value)
 
 
-def _check_support(support: Iterable[int], size: int) -> NDArray[np.int64]:
+def _check_support(support: Iterable[int], size: int) -> Ints:
     nodes = list(support) if isinstance(support, Iterable) else [support]
     if not nodes:
         raise InputError("a support needs at least one possible answer, got none")
     for node in nodes:
-        whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
-        if not whole or not 0 <= node < size:
+        # bool is an int in Python; True is no node.
+        is_whole = isinstance(node, int | np.integer) and not isinstance(node, bool)
+        if not is_whole or not 0 <= node < size:
             raise InputError(f"a support holds nodes 0 … {size - 1}, got {node!r}")
-    out = np.unique(np.array(nodes, dtype=np.int64))
-    if len(out) < len(nodes):
+    distinct = np.unique(np.array(nodes, dtype=np.int64))
+    if len(distinct) < len(nodes):
         twice, count = Counter(map(int, nodes)).most_common(1)[0]
         raise InputError(f"a support names each answer once, got {twice} {count} times")
-    return frozen(out)
+    return frozen(distinct)
 
 
 def support(value: Any, graph: AnswerGraph) -> Sequence[int]:
@@ -200,24 +210,19 @@ def support(value: Any, graph: AnswerGraph) -> Sequence[int]:
     if isinstance(value, str):
         if value.strip() == "all":
             return range(graph.size)
-        return [node for start, part in _parts(value) for node in _span(start, part, value, graph)]
+        return [
+            node
+            for start, part in comma_parts(value)
+            for node in _span(start, part, value, graph)
+        ]
     if not isinstance(value, Iterable):
-        raise InputError(f"a support must be a text or a list of answers, got {value!r}")
+        raise InputError(
+            f"a support must be a text or a list of answers, got {value!r}"
+        )
     return [find_answer(graph, label) for label in value]
 
 
 _read_support = support
-
-
-def _parts(text: str) -> list[tuple[int, str]]:
-    """Split at commas outside brackets; each part with the place where it starts."""
-    found, depth, start = [], 0, 0
-    for place, sign in enumerate(text):
-        depth += (sign in "([") - (sign in ")]")
-        if sign == "," and depth == 0:
-            found.append((start, text[start:place]))
-            start = place + 1
-    return [*found, (start, text[start:])]
 
 
 def _span(start: int, part: str, text: str, graph: AnswerGraph) -> range:
@@ -231,12 +236,13 @@ def _span(start: int, part: str, text: str, graph: AnswerGraph) -> range:
         high = find_answer(graph, last.strip()) if dots else low
     except InputError as wrong:
         raise TextError(f"{wrong},", text, place) from None
+    # Ends are answers in node order: a falling range would be empty without notice.
     if high < low:
         raise TextError("expected a range that rises", text, place)
     return range(low, high + 1)
 
 
-def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]:
+def read_consumers(path: FilePath, graph: AnswerGraph) -> tuple[Consumer, ...]:
     r"""Return the consumers that a file lists: one mechanism may have to serve many.
 
     Parameters
@@ -264,27 +270,36 @@ def read_consumers(path: str | Path, graph: AnswerGraph) -> tuple[Consumer, ...]
     listed = _from_json(path) if is_json(path) else _from_csv(path)
     if not listed:
         raise InputError(f"{path} must list at least one consumer, got none")
-    found: dict[str, Consumer] = {}
+    consumers: dict[str, Consumer] = {}
     for number, fields in enumerate(listed, start=1):
         name = str(fields.pop("name", "") or f"consumer {number}")
-        if name in found:
-            raise InputError(f"{path} must give each consumer its own name, got {name!r} again")
+        if name in consumers:
+            raise InputError(
+                f"{path} must give each consumer its own name, got {name!r} again"
+            )
         with blamed(f"{path}, {name}"):
             unknown = sorted(map(str, fields.keys() - set(_FIELDS)))
             if unknown:
-                raise InputError(f"a consumer has {', '.join(_FIELDS)}, got {unknown[0][:40]!r}")
-            found[name] = Consumer.of(graph, **fields, name=name, folder=Path(path).parent)
-    return tuple(found.values())
+                raise InputError(
+                    f"a consumer has {', '.join(_FIELDS)}, got {unknown[0][:40]!r}"
+                )
+            consumers[name] = Consumer.of(
+                graph, **fields, name=name, folder=Path(path).parent
+            )
+    return tuple(consumers.values())
 
 
-def _from_json(path: str | Path) -> list[dict[str, Any]]:
+def _from_json(path: FilePath) -> list[dict[str, Any]]:
     data = read_json(path)
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise InputError(f"{path} must hold a list of objects, one for each consumer")
-    return [{key: value for key, value in item.items() if value is not None} for item in data]
+    return [
+        {key: value for key, value in item.items() if value is not None}
+        for item in data
+    ]
 
 
-def _from_csv(path: str | Path) -> list[dict[str, Any]]:
+def _from_csv(path: FilePath) -> list[dict[str, Any]]:
     (_, header), *rows = read_rows(path)
     header = [word.lower() for word in header]
     if not set(header) <= set(_FIELDS) or len(set(header)) < len(header):

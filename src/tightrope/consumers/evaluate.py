@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tightrope.channels.base import LIMITS, Channel, DeterministicChannel
+from tightrope.arrays import LIMITS, Floats, Ints
+from tightrope.channels.base import Channel, DeterministicChannel
 from tightrope.channels.compose import cascade
 from tightrope.channels.structured import (
     GeometricChannel,
@@ -42,10 +43,6 @@ from tightrope.graphs.base import frozen
 from tightrope.phi import Phi
 from tightrope.phi.operator import reach_in_box
 
-Floats = NDArray[np.float64]
-
-#: Largest number of entries of a channel that an evaluation goes through one by one.
-EVALUATION_LIMIT = 40_000_000_000
 #: Most outputs whose guesses are looked for at once: for a thousand answers they fit a cache.
 OUTPUTS = 256
 
@@ -74,7 +71,7 @@ class Remap:
     [[1.0, 0.0], [1.0, 0.0]]
     """
 
-    guess: NDArray[np.int64]
+    guess: Ints
     expected_loss: float
     channel: DeterministicChannel
 
@@ -95,8 +92,8 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
 
     Deterministic remaps suffice for a Bayesian consumer [A, §2.2; B, Prop 23, 24]. Ties, as
     floating point sees them, go to the smallest guess. Geometric noise and a loss by distance
-    take O(n log n) steps by rule; any other channel is gone through in blocks of outputs, so
-    that memory stays bounded.
+    take O(n log n) steps; any other channel is read in blocks of outputs, so that memory stays
+    bounded.
 
     Parameters
     ----------
@@ -114,29 +111,34 @@ def best_remap(channel: Channel, consumer: Consumer) -> Remap:
     >>> best_remap(path, sure_of_the_middle).guess.tolist()
     [1, 1, 1]
     """
-    prior, loss = consumer.prior, consumer.loss
+    prior = consumer.prior
+    loss = consumer.loss
     check_inputs(channel, loss.size)
     if isinstance(channel, GeometricChannel):
-        by_rule = line_remap(consumer, channel.ratio)
-        if by_rule is not None:
-            lost = channel.column_maxima() @ by_rule.values
-            return _result(by_rule.guess, float(lost), loss)
+        closed_form = line_remap(consumer, channel.ratio)
+        if closed_form is not None:
+            # X_io = z_o α^{|i-o|}, so the loss is Σ_o z_o v_o, and z_o is the column maximum.
+            expected = channel.column_maxima() @ closed_form.values
+            return _result(closed_form.guess, float(expected), loss)
     _check_channel(channel, loss.size)
     guess = np.zeros(channel.shape[1], np.int64)
     total = 0.0
-    # As many outputs at once as their losses, for all guesses, fit.
+    # As many outputs at once as have room for the losses of all guesses.
     outputs = min(OUTPUTS, LIMITS.block // max(loss.size, loss.guess_count))
     for start, block in channel.column_blocks(outputs * loss.size):
+        # w_io = π_i X_io: dividing by Σ_i w_io would not change the best guess.
         weights = block * prior.probabilities[:, None]
-        found = loss.expected(weights).argmin(axis=0)
-        guess[start : start + len(found)] = found
-        # Sums over rules may cancel; the value reported is summed term by term.
-        total += float((loss.columns(found) * weights).sum())
+        best = loss.expected(weights).argmin(axis=0)
+        guess[start : start + len(best)] = best
+        # Σ_i π_i X_io ℓ(i,k) by partial sums may cancel; the value is summed term by term.
+        total += float((loss.columns(best) * weights).sum())
     return _result(guess, total, loss)
 
 
 def expected_loss(
-    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+    channel: Channel,
+    consumer: Consumer,
+    remap: Remap | Channel | ArrayLike | None = None,
 ) -> float:
     r"""Return :math:`\sum_i \pi_i \sum_o X_{io} \sum_k R_{ok}\,\ell(i,k)`, with the best remap R.
 
@@ -158,19 +160,26 @@ def expected_loss(
     >>> round(expected_loss(response, wary), 3), expected_loss(response, wary, range(2))
     (0.1, 0.25)
     """
-    prior, loss = consumer.prior, consumer.loss
+    prior = consumer.prior
+    loss = consumer.loss
     if remap is None:
         check_inputs(channel, loss.size)
+        # Binary loss needs column maxima only, which structured channels know.
         if loss.is_binary:
             return 1 - right_guess(channel, prior)
         return best_remap(channel, consumer).expected_loss
     _check_channel(channel, loss.size)
     guesses = _guessed(channel, remap, loss)
-    return math.fsum(prior[i] * float(guesses.row(i) @ loss.row(i)) for i in prior.support.tolist())
+    # Rows of impossible answers cost nothing and are not read.
+    return math.fsum(
+        prior[i] * float(guesses.row(i) @ loss.row(i)) for i in prior.support.tolist()
+    )
 
 
 def utility(
-    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+    channel: Channel,
+    consumer: Consumer,
+    remap: Remap | Channel | ArrayLike | None = None,
 ) -> float:
     r"""Return the expected gain: 1 − expected loss for binary loss, else − expected loss.
 
@@ -191,12 +200,15 @@ def utility(
     >>> utility(response, Consumer(prior=Prior.uniform(2), loss=Loss.binary(2)))
     0.75
     """
-    lost = expected_loss(channel, consumer, remap)
-    return 1 - lost if consumer.loss.is_binary else 0.0 - lost
+    expected = expected_loss(channel, consumer, remap)
+    # 0.0 - x instead of -x: no negative zero.
+    return 1 - expected if consumer.loss.is_binary else 0.0 - expected
 
 
 def worst_loss(
-    channel: Channel, consumer: Consumer, remap: Remap | Channel | ArrayLike | None = None
+    channel: Channel,
+    consumer: Consumer,
+    remap: Remap | Channel | ArrayLike | None = None,
 ) -> WorstLoss:
     r"""Return :math:`\max_{i \in S} \sum_k X_{ik}\,\ell(i,k)` and the answer where it is [C, (7)].
 
@@ -217,7 +229,9 @@ def worst_loss(
     WorstLoss(loss=0.5, node=1)
     """
     if not consumer.risk_averse:
-        raise InputError("the worst loss needs a risk-averse consumer: use expected_loss")
+        raise InputError(
+            "the worst loss needs a risk-averse consumer: use expected_loss"
+        )
     loss = consumer.loss
     check_inputs(channel, loss.size)
     guesses = channel if remap is None else _guessed(channel, remap, loss)
@@ -226,8 +240,11 @@ def worst_loss(
             f"outputs must be the {loss.guess_count} guesses of the loss, got {guesses.shape[1]} "
             "outputs: give a remap"
         )
-    lost = (WorstLoss(float(guesses.row(i) @ loss.row(i)), i) for i in consumer.support.tolist())
-    return max(lost, key=lambda worst: worst.loss)
+    losses = (
+        WorstLoss(float(guesses.row(i) @ loss.row(i)), i)
+        for i in consumer.support.tolist()
+    )
+    return max(losses, key=lambda worst: worst.loss)
 
 
 def check_inputs(channel: Channel, size: int) -> None:
@@ -242,11 +259,11 @@ def check_inputs(channel: Channel, size: int) -> None:
 def _check_channel(channel: Channel, size: int) -> None:
     check_inputs(channel, size)
     rows, columns = channel.shape
-    if rows * columns > EVALUATION_LIMIT:
+    if rows * columns > LIMITS.evaluated:
         raise TooLarge(
-            f"this would go through {rows} × {columns} entries of the channel, more than "
-            f"{EVALUATION_LIMIT}: only geometric noise, and binary loss with a "
-            "uniform prior or a product prior on a product channel, have a rule"
+            f"this would read {rows} × {columns} entries of the channel, more than "
+            f"{LIMITS.evaluated}: only geometric noise, and binary loss with a "
+            "uniform prior or a product prior on a product channel, have a closed form"
         )
 
 
@@ -261,31 +278,37 @@ def right_guess(channel: Channel, prior: Prior) -> float:
     >>> round(right_guess(GeometricChannel(3, "ln(2)"), Prior([0.5, 0.25, 0.25])), 6)
     0.583333
     """
+    # V(π ⊗ ρ, X ⊗ Y) = V(π, X) V(ρ, Y).
     split = parts(channel, prior)
     if split is not None:
-        return math.prod(right_guess(part.channel, part.prior) ** part.times for part in split)
+        return math.prod(
+            right_guess(part.channel, part.prior) ** part.times for part in split
+        )
+    # Σ_o max_i X_io / n
     if prior.is_uniform:
         return channel.column_maxima_sum() / prior.size
     pi = prior.probabilities
     if isinstance(channel, GeometricChannel):
-        return float(channel.column_maxima() @ reach_in_box(pi, ((len(pi), 1),), channel.ratio))
+        reach = reach_in_box(pi, ((len(pi), 1),), channel.ratio)
+        return float(channel.column_maxima() @ reach)
     if isinstance(channel, ScaledPhi):
         return float(channel.scale @ Phi(channel.graph, channel.epsilon).reach(pi))
     _check_channel(channel, prior.size)
-    best = np.zeros(channel.shape[1])
+    maxima = np.zeros(channel.shape[1])
     for start, block in small_blocks(channel):
-        np.maximum(best, (block * pi[start : start + len(block), None]).max(axis=0), out=best)
-    return float(best.sum())
+        joint = block * pi[start : start + len(block), None]
+        np.maximum(maxima, joint.max(axis=0), out=maxima)
+    return float(maxima.sum())
 
 
 @dataclass(frozen=True)
-class Part:
+class ChannelPart:
     """One independent coordinate of a channel, its prior, and how often it occurs.
 
     Examples
     --------
     >>> from tightrope.channels import Channel
-    >>> Part(Channel([[1.0]]), Prior.uniform(1), 20).times
+    >>> ChannelPart(Channel([[1.0]]), Prior.uniform(1), 20).times
     20
     """
 
@@ -294,7 +317,7 @@ class Part:
     times: int
 
 
-def parts(channel: Channel, prior: Prior) -> list[Part] | None:
+def parts(channel: Channel, prior: Prior) -> list[ChannelPart] | None:
     """Split a channel into independent coordinates, or return ``None`` when it has one only.
 
     Examples
@@ -310,33 +333,40 @@ def parts(channel: Channel, prior: Prior) -> list[Part] | None:
     factors = _factors(channel)
     if factors is None or len(factors) == 1:
         return None
+    # A uniform prior given as a list still splits into uniform factors.
     known = Prior.uniform(prior.size) if prior.is_uniform else prior
     priors = known.factors([factor.shape[0] for factor in factors])
     if priors is None:
         return None
+    # Equal factors with the same prior are evaluated once.
     pairs = Counter(zip(factors, priors, strict=True))
-    return [Part(factor, own, times) for (factor, own), times in pairs.items()]
+    return [ChannelPart(factor, own, times) for (factor, own), times in pairs.items()]
 
 
 def _factors(channel: Channel) -> list[Channel] | None:
     if isinstance(channel, KroneckerChannel):
         return list(channel.factors)
+    # Only a constant scale splits: z of the product must be the product of the z.
     if not isinstance(channel, ScaledPhi) or channel.constant_scale is None:
         return None
     graph = channel.graph
     if graph.product != "cartesian":
         return None
-    made: dict[AnswerGraph, Channel] = {}
+    # On a Cartesian product α^{Σ d_k} = Π α^{d_k}: one scaled Φ for each factor.
+    channel_of: dict[AnswerGraph, Channel] = {}
     for factor in dict.fromkeys(graph.factors):
+        # Different ball sizes in a factor would need different scales along it.
         sizes = factor.constant_ball_sizes
         if sizes is None:
             return None
         scale = math.exp(-log_alpha_sum(channel.epsilon, sizes))
-        made[factor] = ScaledPhi(factor, channel.epsilon, scale)
-    return [made[factor] for factor in graph.factors]
+        channel_of[factor] = ScaledPhi(factor, channel.epsilon, scale)
+    return [channel_of[factor] for factor in graph.factors]
 
 
-def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int, Floats]]:
+def small_blocks(
+    channel: Channel, entries: int = 1 << 15
+) -> Iterator[tuple[int, Floats]]:
     """Yield blocks of rows small enough to be worked on without leaving the cache."""
     step = max(1, entries // max(1, channel.shape[1]))
     for start, block in channel.row_blocks():
@@ -344,26 +374,32 @@ def small_blocks(channel: Channel, entries: int = 1 << 15) -> Iterator[tuple[int
             yield start + low, block[low : low + step]
 
 
-def _guessed(channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss) -> Channel:
+def _guessed(
+    channel: Channel, remap: Remap | Channel | ArrayLike, loss: Loss
+) -> Channel:
     """Return the channel from answers to guesses."""
     if isinstance(remap, Remap):
-        rule: Channel = remap.channel
+        guesses: Channel = remap.channel
     elif isinstance(remap, Channel):
-        rule = remap
+        guesses = remap
     else:
         with refusing("a remap must be a list of guesses or a matrix", ValueError):
             given = np.asarray(remap)
-        rule = Channel(given) if given.ndim == 2 else DeterministicChannel(given, loss.guess_count)
+        guesses = (
+            Channel(given)
+            if given.ndim == 2
+            else DeterministicChannel(given, loss.guess_count)
+        )
     outputs = channel.shape[1]
-    if rule.shape != (outputs, loss.guess_count):
+    if guesses.shape != (outputs, loss.guess_count):
         raise InputError(
             f"a remap must lead from {outputs} outputs to {loss.guess_count} guesses, "
-            f"got {rule.shape[0]} and {rule.shape[1]}"
+            f"got {guesses.shape[0]} and {guesses.shape[1]}"
         )
-    return cascade(channel, rule)
+    return cascade(channel, guesses)
 
 
-def _result(guess: NDArray[np.int64], total: float, loss: Loss) -> Remap:
+def _result(guess: Ints, total: float, loss: Loss) -> Remap:
     return Remap(frozen(guess), total, DeterministicChannel(guess, loss.guess_count))
 
 
@@ -381,12 +417,12 @@ class LineRemap(NamedTuple):
         :math:`v_o = \min_k \sum_i \pi_i \alpha^{|i-o|} \ell(i,k)`.
     """
 
-    guess: NDArray[np.int64]
+    guess: Ints
     values: Floats
 
 
 def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
-    """Return the best remap on a line in order, or ``None`` if the loss has no rule here.
+    """Return the best remap on a line in order, or ``None`` without a closed form for the loss.
 
     Examples
     --------
@@ -396,7 +432,8 @@ def line_remap(consumer: Consumer, alpha: float) -> LineRemap | None:
     >>> line_remap(consumer, 0.5).guess.tolist()
     [1, 1, 1]
     """
-    prior, loss = consumer.prior.probabilities, consumer.loss
+    prior = consumer.prior.probabilities
+    loss = consumer.loss
     if loss.is_binary and loss.guess_count == loss.size:
         return _largest(prior, alpha)
     if loss.step_rule is None:
@@ -410,24 +447,19 @@ def _sides(prior: Floats, alpha: float) -> tuple[list[Floats], list[Floats]]:
 
     Left sums include the place itself, j = 0; right sums do not.
     """
-    from scipy.linalg.lapack import dtbtrs
-
-    bands = np.ones((2, len(prior)))
-    bands[1] = -alpha
-
-    def running(values: Floats) -> Floats:
-        """Solve y_i = α y_{i-1} + x_i."""
-        return np.asarray(dtbtrs(bands, values, uplo="L", diag="U")[0])
+    from tightrope.phi.lattice import recurrence
 
     def shifted(values: Floats) -> Floats:
         return np.concatenate([np.zeros((1, 2)), alpha * values[:-1]])
 
-    zeroth = running(np.stack([prior, prior[::-1]], axis=1))
+    # S_o = π_o + α S_{o-1}, both directions at once.
+    zeroth = recurrence(alpha, np.stack([prior, prior[::-1]], axis=1))
     # Σ j α^j and Σ j² α^j are sums of the sums before them: no powers of n appear.
-    first = running(shifted(zeroth))
-    second = running(shifted(zeroth + 2 * first))
+    first = recurrence(alpha, shifted(zeroth))
+    second = recurrence(alpha, shifted(zeroth + 2 * first))
     left = [moment[:, 0] for moment in (zeroth, first, second)]
     right = [moment[::-1, 1] for moment in (zeroth, first, second)]
+    # The place itself was counted on both sides.
     right[0] = right[0] - prior
     return left, right
 
@@ -437,54 +469,74 @@ def _median(prior: Floats, alpha: float, step: float) -> LineRemap:
     n = len(prior)
     here = np.arange(n)
     total = left + right
-    low, high = np.zeros(n, np.int64), np.full(n, n - 1)
+    # The median of the weights π_i α^{|i−o|}, by bisection for all outputs o at once.
+    low = np.zeros(n, np.int64)
+    high = np.full(n, n - 1)
+    # Invariant: the median lies in [low, high]; all outputs bisect in step.
     while (low < high).any():
         middle = (low + high) // 2
         reach = alpha ** np.abs(middle - here).astype(float)
         # Weight up to the middle: α^{o-k} L_k below o, and all but α^{k-o} R_k from o on.
-        enough = np.where(
-            middle >= here, reach * right[middle] <= total / 2, reach * left[middle] >= total / 2
+        is_enough = np.where(
+            middle >= here,
+            reach * right[middle] <= total / 2,
+            reach * left[middle] >= total / 2,
         )
-        high = np.where(enough, middle, high)
-        low = np.where(enough, low, middle + 1)
+        high = np.where(is_enough, middle, high)
+        low = np.where(is_enough, low, middle + 1)
     guess = low
     gap = np.abs(guess - here).astype(float)
     reach = alpha**gap
-    lean = right1 - left1
-    above = gap * total - lean + 2 * reach * right1[guess]
-    below = gap * total + lean + 2 * reach * left1[guess]
-    return LineRemap(guess, step * np.maximum(np.where(guess >= here, above, below), 0.0))
+    # Σ_i π_i α^{|i−o|} |i − g| for the guess g = o ± gap, from the sums on both sides of o.
+    drift = right1 - left1
+    above = gap * total - drift + 2 * reach * right1[guess]
+    below = gap * total + drift + 2 * reach * left1[guess]
+    # Round-off may make a loss of 0 negative.
+    return LineRemap(
+        guess, step * np.maximum(np.where(guess >= here, above, below), 0.0)
+    )
 
 
 def _mean(prior: Floats, alpha: float, step: float) -> LineRemap:
     (left, left1, left2), (right, right1, right2) = _sides(prior, alpha)
     here = np.arange(len(prior))
-    total, lean, spread = left + right, right1 - left1, left2 + right2
-    offset = np.divide(lean, total, out=np.zeros_like(total), where=total > 0)
+    total = left + right
+    drift = right1 - left1
+    # Σ w (x − g)² is least at the mean, and equals spread − 2·shift·drift + shift²·total.
+    spread = left2 + right2
+    offset = np.divide(drift, total, out=np.zeros_like(total), where=total > 0)
+    # ⌈x - 1/2⌉ rounds halves down: of two equal guesses the smaller one.
     guess = np.clip(np.ceil(here + offset - 0.5), 0, len(prior) - 1).astype(np.int64)
-    move = (guess - here).astype(float)
-    values = spread - 2 * move * lean + move**2 * total
+    shift = (guess - here).astype(float)
+    values = spread - 2 * shift * drift + shift**2 * total
     return LineRemap(guess, step * np.maximum(values, 0.0))
 
 
 def _largest(prior: Floats, alpha: float) -> LineRemap:
     n = len(prior)
-    guess, best = np.zeros(n, np.int64), np.zeros(n)
+    guess = np.zeros(n, np.int64)
+    best = np.zeros(n)
     weights = prior.tolist()
-    # Of equal weights the smallest guess is taken: the first from the left, the last from the
-    # right, and the left one of the two.
-    value, place = 0.0, 0
+    # max_i π_i α^{|i−o|} by one sweep from either side. Of equal weights the smallest guess wins:
+    # the first from the left, the last from the right, and the left one of the two.
+    value = 0.0
+    place = 0
     for i in range(n):
         value *= alpha
         if weights[i] > value:
-            value, place = weights[i], i
-        best[i], guess[i] = value, place
+            value = weights[i]
+            place = i
+        best[i] = value
+        guess[i] = place
     value = 0.0
     for i in range(n - 1, -1, -1):
         value *= alpha
         if weights[i] >= value:
-            value, place = weights[i], i
+            value = weights[i]
+            place = i
         if value > best[i]:
-            best[i], guess[i] = value, place
+            best[i] = value
+            guess[i] = place
+    # Σ_i q_o(i) minus the weight of the guess is the expected loss under binary loss.
     total = np.add(*(side[0] for side in _sides(prior, alpha)))
     return LineRemap(guess, total - best)

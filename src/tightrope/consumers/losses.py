@@ -1,7 +1,7 @@
 r"""Losses: what it costs to guess k when the truth is i.
 
 A :class:`Loss` gives :math:`\ell(i,k)` for every answer i and guess k [C, §2.3]. It may be any
-finite number: a gain g is the loss :math:`-g`. The losses with a name are computed by rule and
+finite number: a gain g is the loss :math:`-g`. The losses with a name have closed forms and
 never hold :math:`n^2` numbers; :mod:`tightrope.kinds` lists them.
 """
 
@@ -10,18 +10,19 @@ from __future__ import annotations
 import functools
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tightrope.channels.base import LIMITS, label_rule
+from tightrope.arrays import LIMITS, AnyArray, Floats, Ints, Labels
+from tightrope.channels.base import label_rule
 from tightrope.consumers.numerals import to_float
 from tightrope.errors import InputError, TooLarge, blamed
-from tightrope.files import is_json, read_json, read_rows
+from tightrope.files import FilePath, is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph, Clique, path_order
 from tightrope.graphs.base import finite_array, frozen
 from tightrope.kinds import LOSSES, forms
@@ -46,15 +47,16 @@ class Monotone(NamedTuple):
     witness: Triple | None
 
 
-def _first_fall(order: NDArray[np.int64], losses: Callable[[int], NDArray[Any]]) -> Triple | None:
+def _first_fall(order: Ints, losses: Callable[[int], AnyArray]) -> Triple | None:
     """Compare the losses of guesses in order, truth by truth; stop at the first that falls."""
     for place, i in enumerate(order.tolist()):
-        line = losses(i)
-        for way, side in ((1, line[place:]), (-1, line[place::-1])):
+        row = losses(i)
+        # From the truth outwards on both sides: a monotone loss never falls on the way.
+        for direction, side in ((1, row[place:]), (-1, row[place::-1])):
             falls = np.flatnonzero(side[1:] < side[:-1])
             if len(falls):
-                near = place + way * int(falls[0])
-                return i, int(order[near]), int(order[near + way])
+                near = place + direction * int(falls[0])
+                return i, int(order[near]), int(order[near + direction])
     return None
 
 
@@ -94,6 +96,7 @@ class Loss(ABC):
         [-2.0, 0.0]
         """
         loss = MatrixLoss(gain, **{"name": "gain", **labels})
+        # 0.0 - x instead of -x: no negative zeros.
         return MatrixLoss(0.0 - loss.matrix(), **{"name": "gain", **labels})
 
     @staticmethod
@@ -108,22 +111,22 @@ class Loss(ABC):
     # -- what every kind must say ---------------------------------------------------------
 
     @abstractmethod
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return the losses of every guess when the truth is node i."""
 
     @abstractmethod
-    def column(self, k: int) -> NDArray[np.float64]:
+    def column(self, k: int) -> Floats:
         """Return the losses of guess k under every truth."""
 
     @abstractmethod
     def exact(self, i: int, k: int) -> Fraction:
-        """Return one loss as a fraction; a float stands for the decimal that prints as it."""
+        """Return one loss as a fraction; a float is the decimal that prints as it."""
 
     @abstractmethod
     def guess_label(self, k: int) -> Hashable:
         """Return what guess k says."""
 
-    # -- what a kind may say better by rule -----------------------------------------------
+    # -- what a kind may compute faster ---------------------------------------------------
 
     @property
     def is_binary(self) -> bool:
@@ -135,11 +138,12 @@ class Loss(ABC):
         r"""(p, s) with :math:`\ell(i,k) = s\,|i-k|^p` for all nodes, p = 1 or 2, or ``None``."""
         return None
 
-    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+    def falls_along(self, order: Ints) -> Triple | None:
         """Return nodes (i, k, k') in this order of which k' costs less than k, or ``None``.
 
         By comparing the numbers that the loss holds, without a tolerance.
         """
+        # The generic test reads all n² entries; named losses know better.
         self._check_matrix("deciding whether this loss is monotone")
         return _first_fall(order, lambda i: self.row(i)[order])
 
@@ -153,16 +157,16 @@ class Loss(ABC):
         self._check_guess(k)
         return float(self.row(i)[k])
 
-    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, guesses: Ints) -> Floats:
         """Return the columns of several guesses side by side, one row for each truth."""
         return np.stack([self.column(int(k)) for k in guesses], axis=1)
 
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return all losses; refused with the size when they would not fit."""
         self._check_matrix("the matrix of this loss")
         return np.stack([self.row(i) for i in range(self.size)])
 
-    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, weights: Floats) -> Floats:
         r"""Return :math:`\sum_i w_{io}\,\ell(i,k)` for every guess k and every column o.
 
         Parameters
@@ -170,17 +174,17 @@ class Loss(ABC):
         weights
             One row for each truth, one column for each case.
         """
-        out = np.empty((self.guess_count, weights.shape[1]))
+        costs = np.empty((self.guess_count, weights.shape[1]))
+        # Blocks of guesses: the product is the same, and memory stays bounded.
         step = max(1, LIMITS.block // self.size)
         for start in range(0, self.guess_count, step):
-            some = np.arange(start, min(self.guess_count, start + step))
-            out[some] = self.columns(some).T @ weights
-        return out
+            guesses = np.arange(start, min(self.guess_count, start + step))
+            costs[guesses] = self.columns(guesses).T @ weights
+        return costs
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} {self.name}: {self.size} answers, {self.guess_count} guesses>"
-        )
+        kind = type(self).__name__
+        return f"<{kind} {self.name}: {self.size} answers, {self.guess_count} guesses>"
 
     # -- guards ---------------------------------------------------------------------------
 
@@ -193,10 +197,10 @@ class Loss(ABC):
             raise InputError(f"guess must be in 0 … {self.guess_count - 1}, got {k}")
 
     def _check_matrix(self, what: str) -> None:
-        if self.size * self.guess_count > LIMITS.matrix:
+        if self.size * self.guess_count > LIMITS.entries:
             raise TooLarge(
                 f"{what} needs {self.size} × {self.guess_count} numbers, more than "
-                f"{LIMITS.matrix}: use row(node) or column(guess)"
+                f"{LIMITS.entries}: use row(node) or column(guess)"
             )
 
 
@@ -221,28 +225,32 @@ class MatrixLoss(Loss):
     """
 
     def __init__(
-        self, matrix: ArrayLike, *, guesses: Sequence[Hashable] | None = None, name: str = "matrix"
+        self,
+        matrix: ArrayLike,
+        *,
+        guesses: Labels = None,
+        name: str = "matrix",
     ) -> None:
         self._matrix = _check_losses(matrix)
         self.size, self.guess_count = self._matrix.shape
         self.name = name
         self._label = label_rule(guesses, self.guess_count, "guesses")
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return row i (read-only)."""
         self._check_answer(i)
         return np.asarray(self._matrix[i])
 
-    def column(self, k: int) -> NDArray[np.float64]:
+    def column(self, k: int) -> Floats:
         """Return column k (read-only)."""
         self._check_guess(k)
         return np.asarray(self._matrix[:, k])
 
-    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, guesses: Ints) -> Floats:
         """Return the columns of several guesses side by side."""
         return np.asarray(self._matrix[:, guesses])
 
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return the matrix (read-only)."""
         return self._matrix
 
@@ -255,6 +263,7 @@ class MatrixLoss(Loss):
         """Whether the matrix is 0 on the diagonal and 1 elsewhere."""
         if self.size != self.guess_count or self._matrix.diagonal().any():
             return False
+        # 0 on the diagonal and n(n−1) ones leave no other entry.
         return int(np.count_nonzero(self._matrix == 1)) == self.size * (self.size - 1)
 
     def guess_label(self, k: int) -> Hashable:
@@ -263,8 +272,9 @@ class MatrixLoss(Loss):
         return self._label(int(k))
 
 
-def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
+def _check_losses(matrix: ArrayLike) -> Floats:
     try:
+        # The fast way first; texts such as "1/3" fail and are read one by one.
         given = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         given = _from_texts(matrix)
@@ -272,24 +282,26 @@ def _check_losses(matrix: ArrayLike) -> NDArray[np.float64]:
     return frozen(finite_array(given, must, (None, None), "losses"))
 
 
-def _from_texts(matrix: Any) -> NDArray[np.float64]:
+def _from_texts(matrix: Any) -> Floats:
     """Return a matrix some of whose entries are texts such as ``"1/3"``."""
-    message = "a loss must be a non-empty, rectangular matrix of numbers"
+    must = "a loss must be a non-empty, rectangular matrix of numbers"
     if isinstance(matrix, str | Mapping):
-        raise InputError(f"{message}, got {str(matrix)[:40]!r}")
+        raise InputError(f"{must}, got {str(matrix)[:40]!r}")
     try:
         rows = [list(row) for row in matrix]
     except TypeError:
-        raise InputError(message) from None
+        raise InputError(must) from None
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise InputError(f"{message}, got {len(rows[0])} in row 0 and {len(row)} in row {i}")
-    out = np.empty((len(rows), len(rows[0])))
+            raise InputError(
+                f"{must}, got {len(rows[0])} in row 0 and {len(row)} in row {i}"
+            )
+    losses = np.empty((len(rows), len(rows[0])))
     for i, row in enumerate(rows):
         for k, value in enumerate(row):
             with blamed(f"row {i}, column {k}"):
-                out[i, k] = to_float(value)
-    return out
+                losses[i, k] = to_float(value)
+    return losses
 
 
 class _GraphLoss(Loss):
@@ -308,9 +320,10 @@ class _GraphLoss(Loss):
         """Return the loss of guess k when the truth is node i."""
         return float(self.exact(i, k))
 
-    def column(self, k: int) -> NDArray[np.float64]:
+    def column(self, k: int) -> Floats:
         """Return the losses of guess k, which are those of truth k: these losses are symmetric."""
         self._check_guess(k)
+        # Symmetric: ℓ(i,k) = ℓ(k,i).
         return self.row(k)
 
 
@@ -327,13 +340,13 @@ class BinaryLoss(_GraphLoss):
     name = "binary"
     is_binary = follows_graph = True
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return 0 for the truth and 1 elsewhere."""
         self._check_answer(i)
         self.graph._check_row("a row of losses")
-        out = np.ones(self.size)
-        out[i] = 0
-        return out
+        losses = np.ones(self.size)
+        losses[i] = 0
+        return losses
 
     def exact(self, i: int, k: int) -> Fraction:
         """Return 0 or 1."""
@@ -341,17 +354,19 @@ class BinaryLoss(_GraphLoss):
         self._check_guess(k)
         return Fraction(int(i != k))
 
-    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+    def falls_along(self, order: Ints) -> Triple | None:
         """Return ``None``: every wrong guess costs 1."""
         return None
 
-    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, guesses: Ints) -> Floats:
         """Return the columns of several guesses side by side."""
+        # An outer comparison instead of n columns.
         wrong = np.not_equal.outer(np.arange(self.size), guesses)
         return np.asarray(wrong, np.float64)
 
-    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, weights: Floats) -> Floats:
         """Return the total weight less the weight of the guess."""
+        # Σ_{i≠k} w_i
         return np.asarray(weights.sum(axis=0) - weights)
 
 
@@ -368,7 +383,7 @@ class DistanceLoss(_GraphLoss):
     name = "distance"
     follows_graph = True
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return the distances from the truth."""
         return self.graph.distances_from(i).astype(np.float64)
 
@@ -384,19 +399,22 @@ class DistanceLoss(_GraphLoss):
     @property
     def step_rule(self) -> tuple[int, Fraction] | None:
         """|i-k| on a path in node order."""
+        # On a path with power 1 the distance is |i - k| in node order.
         return (1, Fraction(1)) if self.graph.power == 1 else None
 
-    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+    def falls_along(self, order: Ints) -> Triple | None:
         """Return a triple that shows it to fall; none on a power of a path in its own order."""
+        # ⌈|i - k|/w⌉ never falls with |i - k|.
         if self.graph.power is not None and (np.diff(order) == 1).all():
             return None
         return super().falls_along(order)
 
-    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, weights: Floats) -> Floats:
         r"""Return :math:`\sum_i w_{io}\,d(i,k)`; on a power of a path from sums."""
         width = self.graph.power
         if width is None:
             return super().expected(weights)
+        # ⌈|i - k|/w⌉ from the left, and the same on the reversed line from the right.
         return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
 
 
@@ -416,14 +434,16 @@ class CoordinateLoss(_GraphLoss):
 
     def __init__(self, graph: AnswerGraph) -> None:
         super().__init__(graph)
-        # Wrong labels are refused here, and not after a long computation.
+        # Labels that are no numbers are refused here, not after a long computation.
         self._numbers(0)
         self._numbers(graph.size - 1)
 
     def _numbers(self, i: int) -> tuple[object, ...]:
         label = self.graph.label(i)
         parts = label if isinstance(label, tuple) else (label,)
-        if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in parts):
+        if not all(
+            isinstance(x, numbers.Real) and not isinstance(x, bool) for x in parts
+        ):
             raise InputError(
                 f"{self.name} loss needs answers that are numbers or tuples of numbers, got "
                 f"{label!r} in {self.graph.name}: use binary, distance or a matrix"
@@ -431,14 +451,14 @@ class CoordinateLoss(_GraphLoss):
         return parts
 
     @functools.cached_property
-    def coordinates(self) -> NDArray[np.float64]:
+    def coordinates(self) -> Floats:
         """The labels as numbers: one row for each answer (read-only)."""
         self.graph._check_row("the coordinates")
         rows = [self._numbers(i) for i in range(self.size)]
         must = f"answers of {self.graph.name} must be numbers, or tuples of one length"
         return frozen(finite_array(rows, must, (self.size, None), "answers"))
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         """Return the losses of every guess when the truth is node i."""
         self._check_answer(i)
         gaps = np.abs(self.coordinates - self.coordinates[i])
@@ -447,14 +467,17 @@ class CoordinateLoss(_GraphLoss):
     def exact(self, i: int, k: int) -> Fraction:
         """Return one loss as a fraction."""
         pairs = zip(self._numbers(i), self._numbers(k), strict=True)
-        return sum((abs(to_exact(a) - to_exact(b)) ** self.power for a, b in pairs), Fraction(0))
+        return sum(
+            (abs(to_exact(a) - to_exact(b)) ** self.power for a, b in pairs),
+            Fraction(0),
+        )
 
-    def columns(self, guesses: NDArray[np.int64]) -> NDArray[np.float64]:
+    def columns(self, guesses: Ints) -> Floats:
         """Return the columns of several guesses side by side."""
-        out = np.zeros((self.size, len(guesses)))
+        losses = np.zeros((self.size, len(guesses)))
         for line in self.coordinates.T:
-            out += np.abs(np.subtract.outer(line, line[guesses])) ** self.power
-        return out
+            losses += np.abs(np.subtract.outer(line, line[guesses])) ** self.power
+        return losses
 
     @functools.cached_property
     def is_binary(self) -> bool:
@@ -462,33 +485,42 @@ class CoordinateLoss(_GraphLoss):
         return self.size == 1 or (self.size == 2 and self.exact(0, 1) == 1)
 
     @functools.cached_property
-    def _line(self) -> NDArray[Any]:
+    def _line(self) -> AnyArray:
         """The only coordinate, exactly: floats where they hold whole numbers, else fractions."""
-        line: NDArray[Any] = self.coordinates[:, 0]
+        line: AnyArray = self.coordinates[:, 0]
+        # Doubles hold integers below 2^53 exactly, and their differences too.
         if (line == np.rint(line)).all() and np.abs(line).max() < 2**52:
             return line
-        return np.array([to_exact(self._numbers(i)[0]) for i in range(self.size)], dtype=object)
+        return np.array(
+            [to_exact(self._numbers(i)[0]) for i in range(self.size)], dtype=object
+        )
 
     @functools.cached_property
     def step_rule(self) -> tuple[int, Fraction] | None:
         """p, and the p-th power of the step where the answers go up or down in even steps."""
         rule = self.graph.label_rule
         if rule is not None and rule[0] == "steps" and self.size > 1:
+            # |a i + b - (a k + b)|^p = |a|^p |i - k|^p.
             return self.power, Fraction(abs(rule[2])) ** self.power
         if self.size < 2 or self.coordinates.shape[1] != 1:
             return None
+        # Even steps decided exactly: in floats 0.1, 0.2, 0.3 would not be.
         steps = np.diff(self._line)
         return (self.power, self.exact(0, 1)) if (steps == steps[0]).all() else None
 
-    def falls_along(self, order: NDArray[np.int64]) -> Triple | None:
+    def falls_along(self, order: Ints) -> Triple | None:
         """Return a triple that shows it to fall: on a line, where the numbers turn."""
         if self.coordinates.shape[1] != 1:
-            # Rounding in a rule must not decide: the fractions themselves are compared.
+            # Round-off must not decide: the fractions themselves are compared.
             return _first_fall(
-                order, lambda i: np.array([self.exact(i, int(k)) for k in order], dtype=object)
+                order,
+                lambda i: np.array(
+                    [self.exact(i, int(k)) for k in order], dtype=object
+                ),
             )
         if self.step_rule is not None and (np.diff(order) == 1).all():
             return None
+        # |x_i − x_k| falls beside a turning point of the numbers: one triple is witness enough.
         steps = np.diff(self._line[order])
         for place in np.flatnonzero((steps[:-1] > 0) != (steps[1:] > 0))[:1]:
             before, here, after = map(int, order[place : place + 3])
@@ -496,7 +528,7 @@ class CoordinateLoss(_GraphLoss):
             return (before, here, after) if closer else (after, here, before)
         return None
 
-    def expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected(self, weights: Floats) -> Floats:
         r"""Return :math:`\sum_i w_{io}\,\ell(i,k)` from sums and partial sums of the weights."""
         if self.power == 2:
             return self._expected_squared(weights)
@@ -504,26 +536,31 @@ class CoordinateLoss(_GraphLoss):
             return self._expected_absolute(weights)
         return super().expected(weights)
 
-    def _expected_squared(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Around the middle the squares stay small, and so does what cancels.
-        x = self.coordinates - (self.coordinates.max(axis=0) + self.coordinates.min(axis=0)) / 2
+    def _expected_squared(self, weights: Floats) -> Floats:
+        # Σ w (x_i − x_k)² = x_k² Σw − 2 x_k·Σ w x_i + Σ w x_i². Around the middle the squares
+        # stay small, and so does what cancels.
+        middle = (self.coordinates.max(axis=0) + self.coordinates.min(axis=0)) / 2
+        x = self.coordinates - middle
         squares = (x**2).sum(axis=1)
-        total = weights.sum(axis=0)
-        return np.asarray(np.outer(squares, total) - 2 * x @ (x.T @ weights) + squares @ weights)
+        products = x @ (x.T @ weights)
+        own = np.outer(squares, weights.sum(axis=0))
+        return np.asarray(own - 2 * products + squares @ weights)
 
-    def _expected_absolute(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _expected_absolute(self, weights: Floats) -> Floats:
         order = np.argsort(self.coordinates[:, 0], kind="stable")
         x = self.coordinates[order]
         steps = np.diff(x, axis=0)
         below = np.cumsum(weights[order], axis=0)
         above = below[-1] - below
-        # The cost from either side grows by (weight passed) × (step): only positive terms.
-        out = np.zeros_like(below)
-        out[1:] = np.cumsum(below[:-1] * steps, axis=0)
-        out[:-1] += np.cumsum((above[:-1] * steps)[::-1], axis=0)[::-1]
-        back = np.empty_like(out)
-        back[order] = out
-        return back
+        # The cost from either side grows by (weight passed) × (step): no term is negative, so
+        # nothing cancels.
+        costs = np.zeros_like(below)
+        # From the left: all weight below a guess pays one more step.
+        costs[1:] = np.cumsum(below[:-1] * steps, axis=0)
+        costs[:-1] += np.cumsum((above[:-1] * steps)[::-1], axis=0)[::-1]
+        in_node_order = np.empty_like(costs)
+        in_node_order[order] = costs
+        return in_node_order
 
 
 class AbsoluteLoss(CoordinateLoss):
@@ -537,7 +574,8 @@ class AbsoluteLoss(CoordinateLoss):
     3.0
     """
 
-    name, power = "absolute", 1
+    name = "absolute"
+    power = 1
 
 
 class SquaredLoss(CoordinateLoss):
@@ -548,18 +586,20 @@ class SquaredLoss(CoordinateLoss):
     [1.0, 0.0, 1.0, 4.0]
     """
 
-    name, power = "squared", 2
+    name = "squared"
+    power = 2
 
 
-def _one_sided(weights: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+def _one_sided(weights: Floats, width: int) -> Floats:
     r"""Return :math:`L_k = \sum_{i<k} w_i \lceil (k-i)/w \rceil = L_{k-w} + \sum_{i<k} w_i`."""
+    # Rows k, k − w, k − 2w, … are one stride: sums along it, of partial sums.
     rows, columns = weights.shape
     width = min(width, rows)
-    lines = -(-rows // width)
-    passed = np.zeros((lines * width, columns))
-    np.cumsum(weights[:-1], axis=0, out=passed[1:rows])
-    out: NDArray[np.float64] = passed.reshape(lines, width, columns).cumsum(axis=0)
-    return out.reshape(-1, columns)[:rows]
+    strides = -(-rows // width)
+    partial_sums = np.zeros((strides * width, columns))
+    np.cumsum(weights[:-1], axis=0, out=partial_sums[1:rows])
+    sums: Floats = partial_sums.reshape(strides, width, columns).cumsum(axis=0)
+    return sums.reshape(-1, columns)[:rows]
 
 
 def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
@@ -593,12 +633,14 @@ def is_monotone(loss: Loss, graph: AnswerGraph) -> Monotone:
             f"a monotone loss has the {graph.size} answers of {graph.name} as truths and as "
             f"guesses, got {loss.size} and {loss.guess_count}"
         )
-    witness = loss.falls_along(np.arange(graph.size) if graph.is_line else path_order(graph))
+    witness = loss.falls_along(
+        np.arange(graph.size) if graph.is_line else path_order(graph)
+    )
     return Monotone(witness is None, witness)
 
 
-def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:
-    r"""Return the loss over the answers of a graph that a text or a value stands for.
+def loss(value: Any, graph: AnswerGraph, *, folder: FilePath = ".") -> Loss:
+    r"""Return the loss over the answers of a graph from a text or a value.
 
     Parameters
     ----------
@@ -626,19 +668,19 @@ def loss(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Loss:
     file:FILE) at character 1 of 'cubic': ▸cubic
     """
     if isinstance(value, str):
-        found = _loss_from_text(value, graph, Path(folder))
+        cost = _loss_from_text(value, graph, Path(folder))
     elif isinstance(value, Loss):
-        found = value
+        cost = value
     elif callable(value):
-        found = _loss_from_function(value, graph)
+        cost = _loss_from_function(value, graph)
     else:
-        found = _matrix_loss(value, graph, "matrix")
-    if found.size != graph.size:
+        cost = _matrix_loss(value, graph, "matrix")
+    if cost.size != graph.size:
         raise InputError(
             f"a loss over {graph.name} needs {graph.size} rows, one for each answer, "
-            f"got {found.size}"
+            f"got {cost.size}"
         )
-    return found
+    return cost
 
 
 def _loss_from_text(text: str, graph: AnswerGraph, folder: Path) -> Loss:
@@ -646,19 +688,22 @@ def _loss_from_text(text: str, graph: AnswerGraph, folder: Path) -> Loss:
     if call.args:
         raise call.error(f"{call.name} takes no numbers", 0)
     if call.rest is None:
-        made: Loss = LOSSES[call.name].make(graph)
-        return made
+        cost: Loss = LOSSES[call.name].make(graph)
+        return cost
     path = folder / call.rest
-    rows = read_json(path) if is_json(path) else [fields for _, fields in read_rows(path)]
+    rows = (
+        read_json(path) if is_json(path) else [fields for _, fields in read_rows(path)]
+    )
     with blamed(path):
         return _matrix_loss(rows, graph, str(call))
 
 
 def _matrix_loss(matrix: Any, graph: AnswerGraph, name: str) -> MatrixLoss:
-    made = MatrixLoss(matrix, name=name)
-    if made.size == made.guess_count == graph.size:
-        made._label = graph.label
-    return made
+    cost = MatrixLoss(matrix, name=name)
+    # Square over the answers: guesses are answers and get their labels.
+    if cost.size == cost.guess_count == graph.size:
+        cost._label = graph.label
+    return cost
 
 
 def _loss_from_function(
@@ -675,8 +720,10 @@ def _loss_from_function(
         for k, guess in enumerate(labels):
             try:
                 cost = function(truth, guess)
-                # A function may well answer yes or no: wrong guesses then cost 1.
-                values[i, k] = to_float(int(cost) if isinstance(cost, bool | np.bool_) else cost)
+                # A function may return a truth value: wrong guesses then cost 1.
+                values[i, k] = to_float(
+                    int(cost) if isinstance(cost, bool | np.bool_) else cost
+                )
             except InputError as wrong:
                 raise InputError(f"the loss at {truth!r}, {guess!r}: {wrong}") from None
     return _matrix_loss(values, graph, getattr(function, "__name__", "function"))

@@ -1,6 +1,6 @@
 """Numbers and answers as people write them: ``.3``, ``1/3``, ``1e-4``; ``7``, ``(2, 0)``, ``Oslo``.
 
-Only what is needed exactly is turned into fractions (:func:`tightrope.texts.to_exact`).
+Numbers become fractions only where they are needed exactly (:func:`tightrope.texts.to_exact`).
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
+import re
 from collections.abc import Hashable, Iterator
 from fractions import Fraction
 
@@ -25,7 +26,11 @@ def to_float(value: object) -> float:
     try:
         if isinstance(value, str):
             # float() reads long files ten times faster; the pattern keeps out "nan" and "1_0".
-            plain = len(value) <= LONGEST_TOKEN and "/" not in value and NUMBER.fullmatch(value)
+            plain = (
+                len(value) <= LONGEST_TOKEN
+                and "/" not in value
+                and NUMBER.fullmatch(value)
+            )
             return float(value) if plain else float(read_exact(value))
         if not isinstance(value, bool):
             return float(value)  # type: ignore[arg-type]
@@ -33,6 +38,23 @@ def to_float(value: object) -> float:
         if isinstance(wrong, InputError):
             raise
     raise InputError(f"expected a number such as 0.3 or 1/3, got {str(value)[:40]!r}")
+
+
+def comma_parts(text: str) -> list[tuple[int, str]]:
+    """Split at commas outside brackets; return each part with the place where it starts.
+
+    >>> comma_parts("a,(1,2)")
+    [(0, 'a'), (2, '(1,2)')]
+    """
+    parts = []
+    depth = 0
+    start = 0
+    for place, sign in enumerate(text):
+        depth += (sign in "([") - (sign in ")]")
+        if sign == "," and depth == 0:
+            parts.append((start, text[start:place]))
+            start = place + 1
+    return [*parts, (start, text[start:])]
 
 
 def find_answer(graph: AnswerGraph, label: object) -> int:
@@ -53,7 +75,7 @@ def find_answer(graph: AnswerGraph, label: object) -> int:
     >>> find_answer(StrongProduct([PathPower(3), PathPower(3)]), "(2, 0)")
     6
     """
-    if isinstance(label, str) and label.isascii() and label.isdecimal() and len(label) < 19:
+    if isinstance(label, str) and re.fullmatch("[0-9]{1,18}", label):
         # The usual case, a number for a number, first: long files hold a million of them.
         with contextlib.suppress(InputError):
             if isinstance(graph.label(0), int):

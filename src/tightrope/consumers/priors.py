@@ -1,21 +1,20 @@
 r"""Priors: what is known about the true answer before anything is reported.
 
 A :class:`Prior` gives a probability :math:`\pi_i` to every node of an answer graph
-[A, §2; C, §2.3]. Uniform and product priors know their size, largest entry and support by
-rule, so that :math:`4^{20}` databases need no list. :mod:`tightrope.kinds` lists the priors with
-a name.
+[A, §2; C, §2.3]. Uniform and product priors compute their size, largest entry and support
+without a list, so that :math:`4^{20}` databases are no problem. :mod:`tightrope.kinds` lists the
+priors with a name.
 
-Somebody who knows how the people are, but not which people there are, takes each of u people to
-have value j with probability :math:`p_j`, independently. The law of the answer follows from the
-question: a sum is the coefficient of :math:`x^s` in :math:`(\sum_j p_j x^j)^u`, a histogram is
-multinomial, and so on. Where people may be absent, all u are taken to be there.
+A consumer who knows the population but not the people assumes that each of u people has value j
+with probability :math:`p_j`, independently. The law of the answer follows from the question: the
+probability of a sum s is the coefficient of :math:`x^s` in :math:`(\sum_j p_j x^j)^u`, a histogram
+is multinomial, and so on. Where people may be absent, all u are assumed to be present.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -26,34 +25,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, Ints, Nodes, Pair
 from tightrope.channels.structured import outer
-from tightrope.consumers.numerals import find_answer, to_float
-from tightrope.errors import InputError, TooLarge, blamed, whole_number
+from tightrope.consumers.numerals import comma_parts, find_answer, to_float
+from tightrope.errors import InputError, TextError, TooLarge, blamed, whole_number
 from tightrope.exact import power
-from tightrope.files import is_json, read_json, read_rows
+from tightrope.files import FilePath, is_json, read_json, read_rows
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS, finite_array, frozen
+from tightrope.graphs.base import finite_array, frozen
 from tightrope.graphs.products import digits_of
 from tightrope.kinds import PRIORS, forms
-from tightrope.texts import read_call, read_list, to_exact
+from tightrope.texts import NUMBER, read_call, read_list, to_exact
 
 #: A first node, and the probabilities from there on.
-Window = tuple[int, NDArray[np.float64]]
+PriorWindow = tuple[int, Floats]
 
 #: How far the sum of the probabilities may lie from 1.
 PRIOR_SUM_TOLERANCE = 1e-9
-#: Beyond this number of nodes a family lists only the probabilities that count.
-WINDOW_FROM = 1 << 20
-#: Largest number of nodes for which the probabilities of a family are made as fractions.
-EXACT_LIMIT = 2048
 
 
 class Prior:
     """Probabilities over the nodes of an answer graph, in node order.
 
-    Values never change. Subclasses know their probabilities by rule; other ways to make one:
+    Values never change. Subclasses compute their probabilities; other ways to make one:
     :meth:`uniform`, :meth:`point`, :meth:`binomial`, :meth:`geometric`, :meth:`poisson`, and
     :func:`~tightrope.consumers.prior` for texts and files.
 
@@ -91,22 +87,25 @@ class Prior:
         *,
         exact: Callable[[], tuple[Fraction, ...]] | None = None,
     ) -> None:
+        # Keep what was given: fractions and texts decide exact questions, floats everything else.
         self._given, values = _read(probabilities)
-        self._values, self._rule = _check_distribution(values), exact
+        self._values = _check_distribution(values)
+        self._rule = exact
         self.size = len(self._values)
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """All probabilities in node order (read-only)."""
         return self._values
 
     @functools.cached_property
     def exact(self) -> tuple[Fraction, ...]:
         """All probabilities as fractions: as given, floats as the decimals they print as."""
+        # Fractions of a family have as many digits as it has answers: too slow for more.
         if self._rule is not None:
-            if self.size > EXACT_LIMIT:
+            if self.size > LIMITS.fractions:
                 raise TooLarge(
-                    f"fractions of a family are made for at most {EXACT_LIMIT} answers, "
+                    f"fractions of a family are made for at most {LIMITS.fractions} answers, "
                     f"got {self.size}: list the probabilities instead"
                 )
             return self._rule()
@@ -116,20 +115,22 @@ class Prior:
     @functools.cached_property
     def is_uniform(self) -> bool:
         """Whether all probabilities are equal, as the numbers they were given as."""
+        # Equal floats may come from different fractions: these decide.
         if self.maximum != self.minimum:
             return False
         return self._given is None or len(set(map(to_exact, self._given))) == 1
 
-    # -- what a kind may say better by rule -----------------------------------------------
+    # -- what subclasses compute without a list -------------------------------------------
 
     @property
-    def _listed(self) -> Window:
+    def _listed(self) -> PriorWindow:
         """A first node, and all probabilities from there on that are not 0."""
         return 0, self.probabilities
 
     def __getitem__(self, node: int) -> float:
         start, inside = self._listed
         place = self._node(node) - start
+        # Outside the window the probability is 0 to double precision.
         return float(inside[place]) if 0 <= place < len(inside) else 0.0
 
     @property
@@ -144,7 +145,7 @@ class Prior:
         return float(inside.min()) if len(inside) == self.size else 0.0
 
     @property
-    def support(self) -> NDArray[np.int64]:
+    def support(self) -> Ints:
         """The nodes with positive probability (as floats), in increasing order."""
         start, inside = self._listed
         return start + np.flatnonzero(inside > 0)
@@ -152,12 +153,14 @@ class Prior:
     @property
     def min_entropy(self) -> float:
         """Minus the logarithm of the largest probability, in bits [B, §2.1]."""
+        # + 0.0 turns -0.0 of a point prior into 0.0.
         return -math.log2(self.maximum) + 0.0
 
     @property
     def entropy(self) -> float:
         """The Shannon entropy in bits."""
         inside = self._listed[1]
+        # −Σ π log₂ π, with 0 log 0 = 0.
         positive = inside[inside > 0]
         return float(-(positive * np.log2(positive)).sum()) + 0.0
 
@@ -168,6 +171,7 @@ class Prior:
         >>> Prior([0.5, 0.25, 0.25]).guessing_entropy
         1.75
         """
+        # Σ_k k·π_(k), in falling order.
         return float(np.sort(self.probabilities)[::-1] @ np.arange(1, self.size + 1))
 
     def __len__(self) -> int:
@@ -176,12 +180,12 @@ class Prior:
     def __iter__(self) -> Iterator[float]:
         return iter(self.probabilities.tolist())
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         """Let NumPy take the probabilities."""
         return np.array(self.probabilities, dtype=dtype)
 
     @property
-    def window(self) -> Window:
+    def window(self) -> PriorWindow:
         """The first node, and the probabilities from there on, that do not round to 0.
 
         A mechanism file holds a prior in units of 2^-61.
@@ -199,6 +203,8 @@ class Prior:
         >>> Prior.uniform(6).factors([2, 3])
         [<UniformPrior over 2 answers: 0.5 each>, <UniformPrior over 3 answers: 0.3333 each>]
         """
+        # A plain list of probabilities is not tested for independence: only its one-factor split is
+        # known.
         return [self] if list(sizes) == [self.size] else None
 
     def _repr_html_(self) -> str:
@@ -212,7 +218,9 @@ class Prior:
         )
         if shown < self.size:
             rows += f"<tr><th>…</th><td>{self.size - shown:,} more</td></tr>"
-        return f"<table><caption>prior over {self.size:,} answers</caption>{rows}</table>"
+        return (
+            f"<table><caption>prior over {self.size:,} answers</caption>{rows}</table>"
+        )
 
     def __repr__(self) -> str:
         first = ", ".join(f"{self[i]:.4g}" for i in range(min(self.size, 4)))
@@ -245,13 +253,14 @@ class Prior:
 
     @staticmethod
     def point(size: int, node: int) -> Prior:
-        """Return the prior of somebody who knows the answer.
+        """Return the prior of a consumer who knows the answer.
 
         >>> Prior.point(3, 1).probabilities.tolist()
         [0.0, 1.0, 0.0]
         """
         whole_number(node, "node", 0, whole_number(size, "the number of answers") - 1)
-        if size > WINDOW_FROM:
+        if size > LIMITS.window:
+            # A window of one node instead of a long list of zeros.
             return WindowPrior(size, partial(_not_negligible, node, np.ones(1)))
         values = np.zeros(size)
         values[node] = 1
@@ -264,11 +273,15 @@ class Prior:
         >>> Prior.binomial(3, "1/3").exact
         (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
         """
+        # π_{k+1}/π_k = p/(1−p) · (n−1−k)/(k+1)
         chance = _parameter(p, "binomial(p)", 1)
         last = whole_number(size, "the number of answers") - 1
+        # The ratio p/(1 - p) is infinite: all mass is on the last answer.
         if chance == 1:
             return Prior.point(size, last)
-        return _by_ratios(("binomial", chance), size, chance / (1 - chance), (last, -1), (1, 1))
+        return _by_ratios(
+            ("binomial", chance), size, chance / (1 - chance), (last, -1), (1, 1)
+        )
 
     @staticmethod
     def geometric(size: int, p: float | str | Fraction) -> Prior:
@@ -277,6 +290,7 @@ class Prior:
         >>> Prior.geometric(3, 0.5).exact
         (Fraction(4, 7), Fraction(2, 7), Fraction(1, 7))
         """
+        # π_{k+1}/π_k = 1−p
         chance = _parameter(p, "geometric(p)", 1)
         if chance == 0:
             raise InputError(
@@ -291,6 +305,7 @@ class Prior:
         >>> Prior.poisson(3, 1).exact
         (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
         """
+        # π_{k+1}/π_k = λ/(k+1)
         rate = _parameter(mean, "poisson(mean)", 10**12)
         return _by_ratios(("poisson", rate), size, rate, (1, 0), (1, 1))
 
@@ -307,68 +322,93 @@ def _by_ratios(
     named: tuple[str, Fraction],
     size: int,
     scale: Fraction,
-    above: tuple[int, int],
-    below: tuple[int, int],
+    above: Pair,
+    below: Pair,
 ) -> Prior:
     r"""Return the prior with :math:`\pi_{k+1}/\pi_k = c\,(a_0 + a_1 k)/(b_0 + b_1 k)`, which fall.
 
     Binomial, geometric and Poisson laws are of this form: Panjer's class.
     """
-    # Functions with a name, since a prior is sent to other processes with its rule.
+    # Partials of module functions, since a prior is pickled with its rule for other processes.
     rule = whole_number(size, "the number of answers"), scale, above, below
+    # Ratio 0: every answer after the first has probability 0.
     if scale == 0:
         return Prior.point(size, 0)
-    if size > WINDOW_FROM:
-        made: Prior = WindowPrior(size, partial(_window_by_ratios, *rule))
+    if size > LIMITS.window:
+        law: Prior = WindowPrior(size, partial(_window_by_ratios, *rule))
     else:
-        values = _window_by_ratios(*rule, depth=math.inf)[1]
-        made = Prior(values, exact=partial(_exact_by_ratios, *rule))
-    made.named = named
-    return made
+        # Unlimited depth: small priors are listed in full.
+        chances = _window_by_ratios(*rule, depth=math.inf)[1]
+        law = Prior(chances, exact=partial(_exact_by_ratios, *rule))
+    law.named = named
+    return law
 
 
 def _window_by_ratios(
-    size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int], depth: float = 80.0
-) -> Window:
+    size: int,
+    scale: Fraction,
+    above: Pair,
+    below: Pair,
+    depth: float = 80.0,
+) -> PriorWindow:
     """Return the first node and the probabilities where they are above :math:`2^{-80}`.
 
     Logarithms are summed outwards from the mode, where the probability is: there the partial sums
     are small, so that a million answers lose no digits that count.
     """
-    falls = below[1] - scale * above[1]
-    mode = 0 if falls == 0 else math.floor((scale * above[0] - below[0]) / falls) + 1
+    # π_{k+1} ≥ π_k while c(a₀ + a₁k) ≥ b₀ + b₁k: the mode is the first k where this fails.
+    decrease = below[1] - scale * above[1]
+    mode = (
+        0 if decrease == 0 else math.floor((scale * above[0] - below[0]) / decrease) + 1
+    )
+    # Outside the range the law is monotone, so its mode is at an end.
     mode = min(max(mode, 0), size - 1)
     growth = math.log(scale.numerator) - math.log(scale.denominator)
-    sides = []
-    for ahead, steps in ((1, size - 1 - mode), (-1, mode)):
-        # From the mode on probabilities fall ever faster.
-        logs, count = np.zeros(1), 0
-        while count < steps and logs[-1] > -depth * math.log(2):
+    halves = []
+    for direction, reach in ((1, size - 1 - mode), (-1, mode)):
+        # Probabilities decrease from the mode, ever faster: enlarge the window until it reaches
+        # far enough.
+        log_ratios = np.zeros(1)
+        count = 0
+        while count < reach and log_ratios[-1] > -depth * math.log(2):
             if count > LIMITS.row // 4:
-                raise TooLarge(f"this prior lies in more than {LIMITS.row} answers: too many")
-            count = min(steps, max(4 * count, 1 << 10))
-            k = mode + np.arange(count) if ahead > 0 else mode - 1 - np.arange(count)
-            ratios = (above[0] + above[1] * k) / (below[0] + below[1] * k)
-            logs = np.concatenate([[0.0], np.cumsum((np.log(ratios) + growth) * ahead)])
-        sides.append(np.exp(logs))
-    weights = np.concatenate([sides[1][:0:-1], sides[0]])
-    return mode - len(sides[1]) + 1, weights / weights.sum()
+                raise TooLarge(
+                    f"this prior lies in more than {LIMITS.row} answers: too many"
+                )
+            count = min(reach, max(4 * count, 1 << 10))
+            node = (
+                mode + np.arange(count)
+                if direction > 0
+                else mode - 1 - np.arange(count)
+            )
+            ratios = (above[0] + above[1] * node) / (below[0] + below[1] * node)
+            # ln π_k - ln π_mode = Σ ln(π_{j+1}/π_j), with the sign of the direction.
+            log_ratios = np.concatenate(
+                [[0.0], np.cumsum((np.log(ratios) + growth) * direction)]
+            )
+        halves.append(np.exp(log_ratios))
+    # The left half is reversed, without the mode, which both halves hold.
+    weights = np.concatenate([halves[1][:0:-1], halves[0]])
+    return mode - len(halves[1]) + 1, weights / weights.sum()
 
 
 def _exact_by_ratios(
-    size: int, scale: Fraction, above: tuple[int, int], below: tuple[int, int]
+    size: int, scale: Fraction, above: Pair, below: Pair
 ) -> tuple[Fraction, ...]:
-    tops = [scale.numerator * (above[0] + above[1] * k) for k in range(size - 1)]
-    bottoms = [scale.denominator * (below[0] + below[1] * k) for k in range(size - 1)]
-    rising = accumulate(tops, mul, initial=1)
-    falling = list(accumulate(reversed(bottoms), mul, initial=1))[::-1]
-    whole = [up * down for up, down in zip(rising, falling, strict=True)]
-    total = sum(whole)
-    return tuple(Fraction(weight, total) for weight in whole)
+    # π_k ∝ Π_{j<k} numerator_j · Π_{j≥k} denominator_j: integers, divided once by their sum.
+    numerators = [scale.numerator * (above[0] + above[1] * k) for k in range(size - 1)]
+    denominators = [
+        scale.denominator * (below[0] + below[1] * k) for k in range(size - 1)
+    ]
+    up_products = accumulate(numerators, mul, initial=1)
+    down_products = list(accumulate(reversed(denominators), mul, initial=1))[::-1]
+    weights = [up * down for up, down in zip(up_products, down_products, strict=True)]
+    total = sum(weights)
+    return tuple(Fraction(weight, total) for weight in weights)
 
 
 class UniformPrior(Prior):
-    """Every answer equally likely, by rule.
+    """Every answer equally likely, without a list.
 
     >>> UniformPrior(4)
     <UniformPrior over 4 answers: 0.25 each>
@@ -378,9 +418,10 @@ class UniformPrior(Prior):
         self.size = whole_number(size, "the number of answers")
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """All probabilities in node order (read-only); refused when they would not fit."""
         self._check_row()
+        # One number broadcast: no memory for n equal entries.
         return np.broadcast_to(np.float64(self.maximum), (self.size,))
 
     @property
@@ -392,6 +433,7 @@ class UniformPrior(Prior):
     @property
     def maximum(self) -> float:
         """The probability of every answer."""
+        # 1 / n raises for n beyond the floats; a fraction rounds to 0.
         return float(Fraction(1, self.size))
 
     minimum = maximum
@@ -401,8 +443,9 @@ class UniformPrior(Prior):
         """Return uniform priors, one object for each size."""
         if math.prod(sizes) != self.size:
             return None
-        made = {size: UniformPrior(size) for size in sizes}
-        return [made[size] for size in sizes]
+        # One object per size, so that callers can evaluate equal factors once.
+        of_size = {size: UniformPrior(size) for size in sizes}
+        return [of_size[size] for size in sizes]
 
     @property
     def entropy(self) -> float:
@@ -419,9 +462,12 @@ class UniformPrior(Prior):
         return f"<UniformPrior over {self.size} answers: {self.maximum:.4g} each>"
 
 
-def _not_negligible(start: int, chances: NDArray[np.float64], *, bits: int = 61) -> Window:
+def _not_negligible(start: int, chances: Floats, *, bits: int = 61) -> PriorWindow:
+    # A mechanism file holds probabilities in units of 2^-61: smaller ones round to 0.
     used = np.flatnonzero(np.rint(np.ldexp(chances, bits)))
+    # Only the ends are cut: a zero inside keeps its place.
     inside = chances[used[0] : used[-1] + 1]
+    # Renormalised: at most n·2^-62 was cut.
     return start + int(used[0]), inside / inside.sum()
 
 
@@ -444,24 +490,29 @@ class WindowPrior(Prior):
     (1499742114, 515781, 1.231163)
     """
 
-    def __init__(self, size: int, find: Callable[[], Window]) -> None:
-        self.size, self._find = size, find
+    def __init__(self, size: int, find: Callable[[], PriorWindow]) -> None:
+        self.size = size
+        self._find = find
 
     @functools.cached_property
-    def _listed(self) -> Window:
+    def _listed(self) -> PriorWindow:
         return _not_negligible(*self._find())
 
     @functools.cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """All probabilities in node order (read-only); refused when they would not fit."""
         self._check_row()
         start, inside = self._listed
-        return _check_distribution(np.pad(inside, (start, self.size - start - len(inside))))
+        return _check_distribution(
+            np.pad(inside, (start, self.size - start - len(inside)))
+        )
 
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """Refused: fractions are not made for so many answers."""
-        raise TooLarge(f"fractions of a family are made for at most {EXACT_LIMIT} answers")
+        raise TooLarge(
+            f"fractions of a family are made for at most {LIMITS.fractions} answers"
+        )
 
     is_uniform = False
 
@@ -469,7 +520,7 @@ class WindowPrior(Prior):
         return f"<WindowPrior over {self.size} answers>"
 
 
-def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def kron(factors: Sequence[Floats]) -> Floats:
     """Return the Kronecker product of vectors, refused when it would not fit.
 
     >>> kron([np.array([1.0, 2.0]), np.array([1.0, 10.0])]).tolist()
@@ -484,13 +535,13 @@ def kron(factors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
 class ProductPrior(Prior):
     r"""Independent draws, one from each prior: :math:`\pi(x) = \prod_j \pi_j(x_j)`.
 
-    The prior over ``databases(u,v)`` when every person draws a value alike. Nodes are numbered
+    The prior over ``databases(u,v)`` when people draw from the same law. Nodes are numbered
     as in :class:`~tightrope.graphs.CartesianProduct`: the last factor runs fastest.
 
     Parameters
     ----------
     parts
-        The prior of each draw; one object may stand there many times.
+        The prior of each draw; one object may occur many times.
 
     Examples
     --------
@@ -508,7 +559,7 @@ class ProductPrior(Prior):
         self.size = math.prod(part.size for part in parts)
 
     @functools.cached_property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """All probabilities in node order (read-only); refused when they would not fit."""
         return kron([part.probabilities for part in self.parts])
 
@@ -516,14 +567,16 @@ class ProductPrior(Prior):
     def exact(self) -> tuple[Fraction, ...]:
         """All probabilities as fractions."""
         self._check_row()
-        out: tuple[Fraction, ...] = (Fraction(1),)
+        products: tuple[Fraction, ...] = (Fraction(1),)
         for part in self.parts:
-            out = tuple(left * right for left in out for right in part.exact)
-        return out
+            # The last factor runs fastest, as in the numbering of the nodes.
+            products = tuple(left * right for left in products for right in part.exact)
+        return products
 
     @property
     def maximum(self) -> float:
         """The largest probability: that of the likeliest values together."""
+        # Independent coordinates: the maximum of a product is the product of maxima.
         return math.prod(part.maximum for part in self.parts)
 
     @property
@@ -548,20 +601,25 @@ class ProductPrior(Prior):
 
     def factors(self, sizes: Sequence[int]) -> list[Prior] | None:
         """Return the parts, if they have these sizes."""
-        return list(self.parts) if [part.size for part in self.parts] == list(sizes) else None
+        own = [part.size for part in self.parts]
+        return list(self.parts) if own == list(sizes) else None
 
     def __getitem__(self, node: int) -> float:
         digits = digits_of(self._node(node), [part.size for part in self.parts])
-        return math.prod(part[digit] for part, digit in zip(self.parts, digits, strict=True))
+        return math.prod(
+            part[digit] for part, digit in zip(self.parts, digits, strict=True)
+        )
 
     def __repr__(self) -> str:
         sizes = [part.size for part in self.parts]
-        same = f"{sizes[0]}^{len(sizes)}" if len(set(sizes)) == 1 else "×".join(map(str, sizes))
-        return f"<ProductPrior over {same} answers: {self.parts[0]!r}>"
+        shape = "×".join(map(str, sizes))
+        if len(set(sizes)) == 1:
+            shape = f"{sizes[0]}^{len(sizes)}"
+        return f"<ProductPrior over {shape} answers: {self.parts[0]!r}>"
 
 
-def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
-    """Return what must be kept to be exact (or ``None``), and the numbers as floats."""
+def _read(source: Any) -> tuple[tuple[object, ...] | None, Floats]:
+    """Return the exact values where floats do not suffice (or ``None``), and the floats."""
     if isinstance(source, Prior):
         return source.exact, source.probabilities
     if isinstance(source, str) or not isinstance(source, Iterable):
@@ -569,6 +627,7 @@ def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
             f"probabilities must be a list of numbers, got {str(source)[:40]!r}; "
             "for a text use prior(text, graph)"
         )
+    # Floats in an array need no exact copy: each is the decimal that it prints as.
     if isinstance(source, np.ndarray) and source.dtype.kind in "fiu":
         return None, source
     given = tuple(source)
@@ -578,24 +637,25 @@ def _read(source: Any) -> tuple[tuple[object, ...] | None, NDArray[np.float64]]:
             values[place] = to_float(value)
         except InputError as wrong:
             raise InputError(f"{wrong} at position {place} (counting from 0)") from None
+    # Whole numbers and texts are kept: 1/3 as a text is not the float.
     plain = all(type(value) is float for value in given)
     return (None if plain else given), values
 
 
-def _check_distribution(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _check_distribution(values: Floats) -> Floats:
     must = "a prior needs at least one probability, in one row of numbers"
-    found = finite_array(values, must, (None,), "probabilities", "non-negative")
-    total = float(found.sum())
+    chances = finite_array(values, must, (None,), "probabilities", "non-negative")
+    total = float(chances.sum())
     if not abs(total - 1) <= PRIOR_SUM_TOLERANCE:
         raise InputError(
             f"probabilities must sum to 1 (within {PRIOR_SUM_TOLERANCE:g}), "
             f"got the sum {total:.12g}"
         )
-    return frozen(found)
+    return frozen(chances)
 
 
-def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
-    r"""Return the prior over the answers of a graph that a text or a value stands for.
+def prior(value: Any, graph: AnswerGraph, *, folder: FilePath = ".") -> Prior:
+    r"""Return the prior over the answers of a graph from a text or a value.
 
     Parameters
     ----------
@@ -605,7 +665,9 @@ def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
           :math:`k = 0 … n-1` of the answer in its order, conditioned on :math:`k < n`: they are
           for answers on a line (counts, sums, means, paths), and refused elsewhere, where the
           numbering of the nodes means nothing;
-        - ``"0.1,0.2,0.7"`` or ``"1/3,1/3,1/3"``: one number for each answer;
+        - ``"0.1,0.2,0.7"`` or ``"1/3,1/3,1/3"``: one number for each answer, in node order;
+        - ``"yes:0.7,no:0.3"`` or ``"(0,1):1/2,(1,0):1/2"``: every answer with its number, in any
+          order; an answer with a comma in it is written in brackets;
         - ``"file:FILE"``: JSON (by the ending ``.json``) with a list, an object from answers to
           probabilities, or a list of pairs; otherwise CSV with one number a line, or
           ``answer,probability`` lines in any order, with or without these words as a header;
@@ -622,6 +684,8 @@ def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
     (Fraction(1, 4), Fraction(1, 2), Fraction(1, 4))
     >>> prior({1: 0.75, 0: 0.25}, Clique(2)).probabilities.tolist()
     [0.25, 0.75]
+    >>> prior("1:.75, 0:.25", Clique(2)).probabilities.tolist()
+    [0.25, 0.75]
     >>> prior("product(.3,.27,.23,.2)", CartesianProduct([Clique(4)] * 20)).size == 4**20
     True
     >>> prior("binomial(.3", PathPower(3))
@@ -630,21 +694,42 @@ def prior(value: Any, graph: AnswerGraph, *, folder: str | Path = ".") -> Prior:
     tightrope.errors.TextError: expected ',' or ')' at character 12 of 'binomial(.3': binomial(.3▸
     """
     if isinstance(value, str):
-        found = _prior_from_text(value, graph, Path(folder))
+        known = _prior_from_text(value, graph, Path(folder))
     elif isinstance(value, Prior):
-        found = value
+        known = value
     elif isinstance(value, Mapping):
-        found = _prior_from_pairs(value.items(), graph, "the mapping")
+        known = _prior_from_pairs(value.items(), graph, "the mapping")
     else:
-        found = Prior(value)
-    if found.size != graph.size:
+        known = Prior(value)
+    if known.size != graph.size:
         raise InputError(
-            f"a prior over {graph.name} needs {graph.size} probabilities, got {found.size}"
+            f"a prior over {graph.name} needs {graph.size} probabilities, got {known.size}"
         )
-    return found
+    return known
+
+
+def _read_named(text: str) -> list[tuple[str, str]] | None:
+    """Return answers and probabilities of a list such as ``yes:0.7,no:0.3``; ``None`` for others.
+
+    It is one when its first entry is: ``file:…`` and the names of priors are none.
+    """
+    pairs: list[tuple[str, str]] = []
+    for start, entry in comma_parts(text):
+        label, _, number = entry.rpartition(":")
+        # The first entry decides the form, so a typo later is an error and not another form.
+        if not label.strip() or not NUMBER.fullmatch(number.strip()):
+            if not pairs:
+                return None
+            raise TextError("expected answer:probability", text, start)
+        pairs.append((label.strip(), number.strip()))
+    return None if pairs[0][0] == "file" else pairs
 
 
 def _prior_from_text(text: str, graph: AnswerGraph, folder: Path) -> Prior:
+    named = _read_named(text)
+    if named is not None:
+        return _prior_from_pairs(named, graph, "the list")
+    # A digit or a sign starts a list; every name starts with a letter.
     if text.strip()[:1] in tuple("+-.0123456789"):
         return Prior([number for number, _ in read_list(text)[0]])
     call = read_call(text, "prior", forms(PRIORS))
@@ -653,8 +738,8 @@ def _prior_from_text(text: str, graph: AnswerGraph, folder: Path) -> Prior:
     kind = PRIORS[call.name]
     if kind.numbers not in (None, len(call.args)):
         raise call.error(f"expected {kind.form}, got {len(call.args)} numbers")
-    made: Prior = kind.make(graph, *call.args)
-    return made
+    known: Prior = kind.make(graph, *call.args)
+    return known
 
 
 def uniform(graph: AnswerGraph) -> Prior:
@@ -669,8 +754,8 @@ def _on_line(name: str, graph: AnswerGraph, number: str) -> Prior:
             f"{name} needs answers on a line, which {graph.name} does not have: "
             "give one number for each answer, or a file"
         )
-    made: Prior = getattr(Prior, name)(graph.size, number)
-    return made
+    law: Prior = getattr(Prior, name)(graph.size, number)
+    return law
 
 
 binomial = partial(_on_line, "binomial")
@@ -680,6 +765,7 @@ poisson = partial(_on_line, "poisson")
 
 def product(graph: AnswerGraph, *numbers: str) -> Prior:
     """Make ``product(p,…)`` on a product of equal graphs."""
+    # One person's law for all: the factors must be alike.
     if not graph.product or len({f.size for f in graph.factors}) > 1:
         raise InputError(
             f"product(…) needs databases(u,v) or another product of equal graphs, got {graph.name}"
@@ -714,155 +800,187 @@ def _csv_chances(path: Path) -> list[Any]:
             f"{path} must hold one number a line, or answer,probability on every line, "
             f"got {len(rows[0])} fields"
         )
+    # A header is recognised by its last word, since the first column is an answer.
     if rows[0][-1].lower() == "probability":
         rows = rows[1:]
     return [fields if len(fields) == 2 else fields[0] for fields in rows]
 
 
-def _prior_from_pairs(pairs: Iterable[Sequence[Any]], graph: AnswerGraph, where: str) -> Prior:
+def _prior_from_pairs(
+    pairs: Iterable[Sequence[Any]], graph: AnswerGraph, where: str
+) -> Prior:
     """Return the prior from answers and probabilities in any order, every answer once."""
     if graph.size > LIMITS.row:
-        raise TooLarge(f"a listed prior has at most {LIMITS.row} answers, got {graph.size}")
-    found: dict[int, Any] = {}
+        raise TooLarge(
+            f"a listed prior has at most {LIMITS.row} answers, got {graph.size}"
+        )
+    chances: dict[int, Any] = {}
     for label, chance in pairs:
         with blamed(where):
             node = find_answer(graph, label)
+            # Checked here, so that the message names the place in the file.
             to_float(chance)
-        if node in found:
-            raise InputError(f"{where} must name each answer once, got {str(label)[:40]!r} again")
-        found[node] = chance
-    if len(found) < graph.size:
-        missing = next(i for i in range(graph.size) if i not in found)
+        if node in chances:
+            raise InputError(
+                f"{where} must name each answer once, got {str(label)[:40]!r} again"
+            )
+        chances[node] = chance
+    if len(chances) < graph.size:
+        missing = next(i for i in range(graph.size) if i not in chances)
         raise InputError(
-            f"{where} must name all {graph.size} answers of {graph.name}, got {len(found)}: "
+            f"{where} must name all {graph.size} answers of {graph.name}, got {len(chances)}: "
             f"{graph.label(missing)!r} is missing"
         )
     with blamed(where):
-        return Prior([found[node] for node in range(graph.size)])
+        return Prior([chances[node] for node in range(graph.size)])
 
 
-# -- people who are independent and alike ---------------------------------------------------
+# -- independent, identically distributed people ---------------------------------------------
 
 
 def people(graph: AnswerGraph, *numbers: str) -> Prior:
-    """Return the law of the answer when people are independent and alike.
+    """Return the law of the answer when people are independent and identically distributed.
 
     Parameters
     ----------
     graph
         The answer graph of ``count``, ``sum``, ``mean``, ``count_mod``, ``median``,
-        ``histogram``, ``databases`` or ``counts``, as its name says.
+        ``histogram``, ``databases`` or ``counts``, as its ``question`` says.
     numbers
         The probability of every value of a person, in order. For ``counts(n,k)``, whose k
         properties are independent: the probability of each property.
 
     Examples
     --------
-    >>> from tightrope.graphs import Histograms, PathPower
-    >>> people(PathPower(5, 2, name="sum(2,2)"), ".5", ".25", ".25").probabilities.tolist()
+    >>> from tightrope import query
+    >>> people(query("sum(2,2)").graph, ".5", ".25", ".25").probabilities.tolist()
     [0.25, 0.25, 0.3125, 0.125, 0.0625]
-    >>> people(Histograms(2, 2), "1/3", "2/3").exact
+    >>> people(query("histogram(2,2)").graph, "1/3", "2/3").exact
     (Fraction(4, 9), Fraction(4, 9), Fraction(1, 9))
     """
-    question = re.fullmatch(r"(\w+)\((\d+)(?:,(\d+))?\)", graph.name)
-    if question is None or question[1] not in _LAWS:
+    family, sizes = graph.question or ("", ())
+    if family not in _LAWS:
         raise InputError(
-            f"people(…) needs a question about people ({', '.join(_LAWS)}), got {graph.name}: "
+            f"people(…) needs a question about people ({', '.join(_LAWS)}), got {graph.name}"
+            f"{', a graph without a question' * (not family)}: "
             "give one number for each answer, or a file"
         )
-    law, values = _LAWS[question[1]]
-    first, second = int(question[2]), int(question[3] or 0)
-    wanted = values(second)
+    law, values = _LAWS[family]
+    wanted = values(sizes[-1])
     if len(numbers) != wanted:
         what = "property" if law is _properties else "value of a person"
         raise InputError(
             f"people(…) over {graph.name} needs {wanted} probabilities, one for each {what}, "
             f"got {len(numbers)}"
         )
-    return law(graph, first, numbers)
+    return law(graph, sizes[0], numbers)
 
 
-def _total(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
-    """Return the law of a sum, or of what it determines: a mean, a remainder."""
-    one = Prior(numbers)
-    last = u * (one.size - 1)
-    find = partial(_total_window, u, np.array(one.probabilities))
+def _total(
+    graph: AnswerGraph,
+    u: int,
+    numbers: Sequence[str],
+    answer: Callable[[int, int, int], Hashable] = lambda total, u, size: total,
+) -> Prior:
+    """Return the law of a sum, or of the answer that it determines: a mean, a remainder."""
+    person = Prior(numbers)
+    # The largest sum: u people with the largest value each.
+    last = u * (person.size - 1)
+    window = partial(_total_window, u, np.array(person.probabilities))
     is_long = last > 2**15
     if is_long and graph.size == last + 1:  # the sums number the answers
-        return WindowPrior(graph.size, find)
-    # Only sums of non-negative terms, so that small probabilities keep their digits.
-    start, total = find() if is_long else (0, power(np.array(one.probabilities), u, np.convolve))
-    sums, kind = range(start, start + len(total)), graph.name.partition("(")[0]
-    labels: list[Hashable] = list(sums)
-    if kind == "mean":
-        labels = [Fraction(s, u) for s in sums]
-    elif kind == "count_mod":
-        labels = [s % graph.size for s in sums]
-    nodes = list(map(graph.index, labels))
-    return _placed(graph, nodes, total, None if is_long else partial(_total_exact, u, one.exact))
+        return WindowPrior(graph.size, window)
+    # Plain convolutions add non-negative terms only, so that small probabilities keep their
+    # digits; transforms do not, and are used for long sums alone.
+    start, total = (
+        window()
+        if is_long
+        else (0, power(np.array(person.probabilities), u, np.convolve))
+    )
+    sums = range(start, start + len(total))
+    nodes = [graph.index(answer(s, u, graph.size)) for s in sums]
+    return _placed(
+        graph, nodes, total, None if is_long else partial(_total_exact, u, person.exact)
+    )
 
 
-def _total_window(u: int, one: NDArray[np.float64]) -> Window:
+def _total_window(u: int, person: Floats) -> PriorWindow:
     """Return the window of a sum, by powers with fast Fourier transforms.
 
     Their errors are about 1e-16 of the largest probability: smaller ones are left out.
     """
     from scipy.signal import fftconvolve
 
-    values = np.arange(len(one))
-    spread = math.sqrt(u * max(float(one @ values**2 - (one @ values) ** 2), 0.0))
-    if 20 * spread > WINDOW_FROM:
-        raise TooLarge(f"this prior lies in more than {WINDOW_FROM} answers: too many")
+    values = np.arange(len(person))
+    # Standard deviation of the sum; 10 of them to either side hold all that counts.
+    spread = math.sqrt(u * max(float(person @ values**2 - (person @ values) ** 2), 0.0))
+    if 20 * spread > LIMITS.window:
+        raise TooLarge(
+            f"this prior lies in more than {LIMITS.window} answers: too many"
+        )
 
-    def times(left: Window, right: Window) -> Window:
-        small = min(len(left[1]), len(right[1])) < 256
-        both = (np.convolve if small else fftconvolve)(left[1], right[1])
-        used = np.flatnonzero(both > 1e-15 * both.max())
-        kept = np.maximum(both[used[0] : used[-1] + 1], 0.0)
-        return left[0] + right[0] + int(used[0]), kept / kept.sum()
+    def times(left: PriorWindow, right: PriorWindow) -> PriorWindow:
+        # Below 256 terms a plain convolution is as fast and more accurate.
+        is_short = min(len(left[1]), len(right[1])) < 256
+        product = (np.convolve if is_short else fftconvolve)(left[1], right[1])
+        # Below 1e-15 of the maximum a transform returns round-off, which may be negative.
+        counted = np.flatnonzero(product > 1e-15 * product.max())
+        chances = np.maximum(product[counted[0] : counted[-1] + 1], 0.0)
+        return left[0] + right[0] + int(counted[0]), chances / chances.sum()
 
-    return power((0, one), u, times)
+    return power((0, person), u, times)
 
 
 def _total_exact(u: int, chances: Sequence[Fraction]) -> list[Fraction]:
     from flint import fmpq, fmpq_poly
 
-    whole = fmpq_poly([fmpq(p.numerator, p.denominator) for p in chances]) ** u
-    found = [whole[s] for s in range(u * (len(chances) - 1) + 1)]
-    return [Fraction(int(c.p), int(c.q)) for c in found]
+    # (Σ_j p_j x^j)^u in exact arithmetic.
+    polynomial = fmpq_poly([fmpq(p.numerator, p.denominator) for p in chances]) ** u
+    coefficients = [polynomial[s] for s in range(u * (len(chances) - 1) + 1)]
+    return [Fraction(int(c.p), int(c.q)) for c in coefficients]
 
 
 def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
     """Return the law of the median, exactly, from the two order statistics in the middle."""
     chances = Prior(numbers).exact
     if u * len(chances) > 10_000:
-        raise TooLarge(f"people(…) over a median is computed up to u·v = 10000, got {graph.name}")
+        raise TooLarge(
+            f"people(…) over a median is computed up to u·v = 10000, got {graph.name}"
+        )
+    # below[j] is F(j - 1), the probability of a value less than j.
     below = [Fraction(0), *accumulate(chances)]
     half = u // 2
-    # The (lower) middle value is at most j when at least half of the people, rounded up, are.
+    # The (lower) middle value is at most j when at least half of the people, rounded up, have
+    # such a value: a binomial tail of F(j).
     reached = [
         sum(comb(u, k) * p**k * (1 - p) ** (u - k) for k in range((u + 1) // 2, u + 1))
         for p in below
     ]
+    # P(median = j) = P(median ≤ j) - P(median ≤ j - 1).
     law = {Fraction(j): reached[j + 1] - reached[j] for j in range(len(chances))}
-    # For even u the median lies between two middle values, a < b, where they differ.
+    # For even u the middle values a < b differ with probability
+    # C(u, u/2) (F(a)^{u/2} − F(a−1)^{u/2}) (G(b)^{u/2} − G(b+1)^{u/2}), G the upper tail: that
+    # moves from a to the average.
     for a in range(len(chances)) if u % 2 == 0 else ():
         for b in range(a + 1, len(chances)):
-            low, high = below[a + 1] ** half - below[a] ** half, 1 - below[b]
-            apart = comb(u, half) * low * (high**half - (1 - below[b + 1]) ** half)
-            law[Fraction(a)] -= apart
+            low = below[a + 1] ** half - below[a] ** half
+            high = 1 - below[b]
+            chance = comb(u, half) * low * (high**half - (1 - below[b + 1]) ** half)
+            law[Fraction(a)] -= chance
             middle = Fraction(a + b, 2)
-            law[middle] = law.get(middle, Fraction(0)) + apart
+            law[middle] = law.get(middle, Fraction(0)) + chance
     exact = list(law.values())
     nodes = list(map(graph.index, law))
-    return _placed(graph, nodes, np.array([float(p) for p in exact]), partial(list, exact))
+    return _placed(
+        graph, nodes, np.array([float(p) for p in exact]), partial(list, exact)
+    )
 
 
 def _classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
     """Return the multinomial law; a long one is listed when somebody asks for it."""
-    if graph.size <= WINDOW_FROM >> 4:
+    if graph.size <= LIMITS.window >> 4:
         return _listed_classes(graph, n, numbers)
-    Prior(numbers)  # refused at once where they are no probabilities
+    Prior(numbers)  # refuses at once what are no probabilities
     return WindowPrior(graph.size, partial(_late_classes, graph, n, numbers))
 
 
@@ -870,25 +988,29 @@ def _listed_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior
     r"""Return :math:`n! \prod_j p_j^{c_j} / c_j!` over histograms of all n people."""
     from scipy.special import gammaln, xlogy
 
-    one = Prior(numbers)
+    person = Prior(numbers)
     graph._check_row("a multinomial prior")
-    everyone: list[tuple[int, ...]] = graph.labels  # type: ignore[assignment]
-    nodes = [i for i, label in enumerate(everyone) if sum(label) == n]
-    labels = [everyone[i] for i in nodes]
+    histograms: list[Nodes] = graph.labels  # type: ignore[assignment]
+    # Histograms of fewer people are answers too, of probability 0 here.
+    nodes = [i for i, label in enumerate(histograms) if sum(label) == n]
+    labels = [histograms[i] for i in nodes]
     counts = np.array(labels, dtype=np.float64)
-    logs = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
-    logs += xlogy(counts, one.probabilities).sum(axis=1)
-    return _placed(graph, nodes, np.exp(logs), partial(_classes_exact, labels, one.exact))
+    # ln n! − Σ ln c_j! + Σ c_j ln p_j.
+    log_chances = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
+    log_chances += xlogy(counts, person.probabilities).sum(axis=1)
+    return _placed(
+        graph, nodes, np.exp(log_chances), partial(_classes_exact, labels, person.exact)
+    )
 
 
-def _late_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Window:
+def _late_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> PriorWindow:
     return 0, _listed_classes(graph, n, numbers).probabilities
 
 
 def _classes_exact(
-    labels: Sequence[tuple[int, ...]], chances: Sequence[Fraction]
+    labels: Sequence[Nodes], chances: Sequence[Fraction]
 ) -> list[Fraction]:
-    def chance(label: tuple[int, ...]) -> Fraction:
+    def chance(label: Nodes) -> Fraction:
         ways = math.factorial(sum(label)) // math.prod(map(math.factorial, label))
         return ways * math.prod(
             (p**c for p, c in zip(chances, label, strict=True)), start=Fraction(1)
@@ -899,6 +1021,7 @@ def _classes_exact(
 
 def _values(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
     """Return independent draws; where a person may be absent, that is the first value."""
+    # Nobody is absent: that value gets probability 0.
     absent = graph.factors[0].size - len(numbers)
     return ProductPrior([Prior(["0"] * absent + list(numbers))] * u)
 
@@ -911,11 +1034,12 @@ def _properties(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:
 def _placed(
     graph: AnswerGraph,
     nodes: Sequence[int],
-    chances: NDArray[np.float64],
+    chances: Floats,
     exact: Callable[[], list[Fraction]] | None,
 ) -> Prior:
     """Return the prior with these probabilities of nodes; those of one node add up."""
     graph._check_row("the list of probabilities")
+    # Several sums may be one answer, such as a remainder.
     values = np.zeros(graph.size)
     np.add.at(values, nodes, chances)
     if exact is None:
@@ -926,20 +1050,26 @@ def _placed(
 def _placed_exact(
     size: int, nodes: Sequence[int], exact: Callable[[], list[Fraction]]
 ) -> tuple[Fraction, ...]:
-    found = [Fraction(0)] * size
+    totals = [Fraction(0)] * size
     for node, chance in zip(nodes, exact(), strict=True):
-        found[node] += chance
-    return tuple(found)
+        totals[node] += chance
+    return tuple(totals)
 
 
-#: By the name of the question: its law, and from its second parameter how many numbers it takes.
+#: By the family of the question: its law, and from its last parameter how many numbers it takes.
 _LAWS: dict[
     str, tuple[Callable[[AnswerGraph, int, Sequence[str]], Prior], Callable[[int], int]]
 ] = {
     "count": (_total, lambda _: 2),
     "sum": (_total, lambda v: v + 1),
-    "mean": (_total, lambda v: v + 1),
-    "count_mod": (_total, lambda _: 2),
+    "mean": (
+        partial(_total, answer=lambda total, u, size: Fraction(total, u)),
+        lambda v: v + 1,
+    ),
+    "count_mod": (
+        partial(_total, answer=lambda total, u, size: total % size),
+        lambda _: 2,
+    ),
     "median": (_median, lambda v: v + 1),
     "histogram": (_classes, lambda c: c),
     "databases": (_values, lambda v: v),

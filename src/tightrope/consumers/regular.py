@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import LIMITS, Floats
 from tightrope.channels.privacy import exp_or_inf
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers.priors import Prior, kron, prior as read_prior
@@ -43,8 +43,6 @@ from tightrope.phi.structure import structure_of
 
 #: Relative error taken for an entry of y where none is proven.
 UNPROVEN_ERROR = 1e-11
-#: Largest number of answers for which the least bound is found by a linear program.
-PROGRAM_LIMIT = 400
 
 
 @dataclass(frozen=True)
@@ -69,14 +67,14 @@ class FactorRegularity:
         itself.
     """
 
-    y: NDArray[np.float64]
-    row_sums: NDArray[np.float64]
+    y: Floats
+    row_sums: Floats
     regular: bool
     certain: bool
     error: float
     unique: bool
     likeliest: int
-    separating: NDArray[np.float64]
+    separating: Floats
     bound: float
 
 
@@ -115,6 +113,7 @@ class Regularity:
         On the border of the region, where an entry is zero, this needs :math:`e^\varepsilon` and
         the prior as fractions.
         """
+        # One proven irregular factor suffices: y of the product then has a negative entry.
         refuted = any(factor.certain and not factor.regular for factor in self.factors)
         return refuted or all(factor.certain for factor in self.factors)
 
@@ -134,17 +133,17 @@ class Regularity:
         return all(factor.unique for factor in self.factors)
 
     @functools.cached_property
-    def y(self) -> NDArray[np.float64]:
+    def y(self) -> Floats:
         r"""The solution of :math:`y\Phi = \pi`; refused when it would not fit."""
         return kron([factor.y for factor in self.factors])
 
     @functools.cached_property
-    def coordinates(self) -> NDArray[np.float64]:
+    def coordinates(self) -> Floats:
         r"""The weights γ over the corner priors, :math:`\gamma_i = y_i \sum_k \Phi_{ik}`."""
         return kron([factor.y * factor.row_sums for factor in self.factors])
 
     @functools.cached_property
-    def separating(self) -> NDArray[np.float64] | None:
+    def separating(self) -> Floats | None:
         r"""The proof w that the prior is not regular, or ``None``.
 
         One factor's proof is extended by unit vectors, whose products with Φ are non-negative.
@@ -152,8 +151,11 @@ class Regularity:
         if self.regular:
             return None
         first = next(k for k, factor in enumerate(self.factors) if not factor.regular)
-        parts = [np.eye(1, len(factor.y), factor.likeliest)[0] for factor in self.factors]
-        return kron([*parts[:first], self.factors[first].separating, *parts[first + 1 :]])
+        parts = [
+            np.eye(1, len(factor.y), factor.likeliest)[0] for factor in self.factors
+        ]
+        parts[first] = self.factors[first].separating
+        return kron(parts)
 
     @property
     def y_sum(self) -> float:
@@ -167,7 +169,10 @@ class Regularity:
         In logarithms, since over many people both numbers underflow.
         """
         sums = [math.fsum(factor.y) for factor in self.factors]
-        return math.fsum(map(math.log2, sums)) + self.min_entropy if min(sums) > 0 else None
+        # A logarithm needs positive sums; an irregular prior may have others.
+        if min(sums) <= 0:
+            return None
+        return math.fsum(map(math.log2, sums)) + self.min_entropy
 
     @property
     def utility_bound(self) -> float:
@@ -212,13 +217,14 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     given = read_prior(prior, graph)
     level = Epsilon.of(epsilon)
     single = functools.cache(_single)
-    found = tuple(single(p, g, level) for p, g in _factorised(given, graph))
-    return Regularity(found, given.min_entropy)
+    of_factors = tuple(single(p, g, level) for p, g in _factorised(given, graph))
+    return Regularity(of_factors, given.min_entropy)
 
 
 def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> FactorRegularity:
     phi = Phi(graph, epsilon)
     pi = np.asarray(prior.probabilities)
+    # y Φ = π; Φ is symmetric.
     solution = phi.solve(pi)
     y, regular, certain, error = _decided(phi, prior, solution)
     return FactorRegularity(
@@ -230,13 +236,16 @@ def _single(prior: Prior, graph: AnswerGraph, epsilon: Epsilon) -> FactorRegular
         solution.unique,
         int(pi.argmax()),
         np.zeros(0) if regular else separating_vector(phi, pi, solution),
-        math.fsum(y) if regular else bound_from(phi, pi, y if solution.consistent else None),
+        # Regular: y itself is feasible, so Σy is the bound.
+        math.fsum(y)
+        if regular
+        else bound_from(phi, pi, y if solution.consistent else None),
     )
 
 
 def _decided(
     phi: Phi, prior: Prior, solution: Solution
-) -> tuple[NDArray[np.float64], bool, bool, float]:
+) -> tuple[Floats, bool, bool, float]:
     """Return y, whether it counts as non-negative, whether that is proven, and its error."""
     y = np.array(solution.values)
     if not solution.consistent:
@@ -244,20 +253,24 @@ def _decided(
     proven = solution.error is not None
     error = UNPROVEN_ERROR * float(np.abs(y).max())
     if solution.error is not None and phi.inverse_norm is not None:
-        # The probabilities themselves were rounded to doubles once.
+        # ‖Δy‖ ≤ ‖Φ⁻¹‖ ‖Δπ‖: the probabilities themselves were rounded to doubles once.
         rounded = np.finfo(np.float64).eps * float(np.linalg.norm(prior.probabilities))
         error = solution.error + phi.inverse_norm * rounded
+    # Further from 0 than its error: the sign is decided.
     if abs(y.min()) > error:
         return y, bool(y.min() > 0), proven, error
+    # On the border of the region only fractions decide.
     if solution.unique and phi.size <= 40 and phi.epsilon.exact:
         exact = rational_solve(phi.graph, phi.epsilon, prior.exact)
         if exact is not None:
             return np.array([float(v) for v in exact]), min(exact) >= 0, True, 0.0
+    # On the border and unproven: counted as regular, but not as certain.
     return y, bool(y.min() >= -error), False, error
 
 
 def _factorised(prior: Prior, graph: AnswerGraph) -> list[tuple[Prior, AnswerGraph]]:
     """Split independent draws over a product into one prior for each factor."""
+    # Φ of a Cartesian product is the Kronecker product of the factors' Φ, and so is y.
     if graph.product == "cartesian":
         parts = prior.factors([factor.size for factor in graph.factors])
         if parts is not None:
@@ -276,19 +289,18 @@ def corner_prior(graph: AnswerGraph, epsilon: Level, i: int) -> Prior:
     >>> corner_prior(Clique(4), "ln(5)", 0).probabilities.round(12).tolist()
     [0.625, 0.125, 0.125, 0.125]
     """
+    # Φ_ij / Σ_k Φ_ik
     row = Phi(graph, epsilon).row(i)
     return Prior(row / row.sum())
 
 
-def separating_vector(
-    phi: Phi, prior: NDArray[np.float64], solution: Solution
-) -> NDArray[np.float64]:
+def separating_vector(phi: Phi, prior: Floats, solution: Solution) -> Floats:
     r"""Return w with :math:`\Phi w \ge 0` and :math:`\pi \cdot w < 0`: the prior is not regular.
 
     No :math:`y \ge 0` then has :math:`y\Phi = \pi`, or :math:`\pi \cdot w = y \cdot \Phi w \ge 0`.
 
-    With an inverse, :math:`w = \Phi^{-1}(e_i + \delta 1)` where :math:`y_i < 0`: the little δ
-    keeps rounding from making :math:`\Phi w` negative. Without one, a direction of the kernel
+    With an inverse, :math:`w = \Phi^{-1}(e_i + \delta 1)` where :math:`y_i < 0`: the small δ
+    prevents round-off from making :math:`\Phi w` negative. Without one, a direction of the kernel
     or the residual of non-negative least squares.
 
     Examples
@@ -299,12 +311,16 @@ def separating_vector(
     >>> bool(phi.matvec(w).min() >= 0), bool(point @ w < 0)
     (True, True)
     """
+    # π is not in the row space of Φ: a kernel vector w has Φw = 0 and π·w ≠ 0.
     if not solution.consistent:
         along = solution.kernel.T @ prior
+        # The direction with the largest |π·w| separates most clearly.
         k = int(np.abs(along).argmax())
         return np.asarray(-np.sign(along[k]) * solution.kernel[:, k])
     if not solution.unique:
+        # The residual of non-negative least squares satisfies the KKT conditions Φw ≥ 0, π·w < 0.
         return -nonnegative(phi.matrix(), prior)[1]
+    # π·w = y_i + δ Σy: negative for δ < −y_i / Σ|y|.
     worst, value = solution.least
     total = abs(float(solution.values.sum()))
     target = np.full(phi.size, min(1e-3, -value / (4 * total + 1e-300)))
@@ -319,8 +335,8 @@ def any_prior_bound(prior: Any, graph: AnswerGraph, epsilon: Level) -> float:
 
     Every mechanism's diagonal x has :math:`\Phi x \le 1`, so
     :math:`\pi \cdot x \le y\Phi x \le \sum y`; for a regular prior on a graph with the
-    tight-constraints mechanism it is the bound of [A, Thm 1]. Above ``PROGRAM_LIMIT`` answers
-    the best of some y by rule is taken: the positive part of the solution of
+    tight-constraints mechanism it is the bound of [A, Thm 1]. Above ``LIMITS.programs`` answers
+    the best of three feasible y is taken: the positive part of the solution of
     :math:`y\Phi = \pi`, a multiple of z, and π itself.
 
     Examples
@@ -333,36 +349,38 @@ def any_prior_bound(prior: Any, graph: AnswerGraph, epsilon: Level) -> float:
     """
     phi = Phi(graph, epsilon)
     pi = np.asarray(read_prior(prior, graph).probabilities)
-    solution = phi.solve(pi) if phi.size > PROGRAM_LIMIT else None
+    solution = phi.solve(pi) if phi.size > LIMITS.programs else None
     return bound_from(phi, pi, None if solution is None else solution.values)
 
 
-def bound_from(phi: Phi, prior: NDArray[np.float64], y: NDArray[np.float64] | None) -> float:
+def bound_from(phi: Phi, prior: Floats, y: Floats | None) -> float:
     r"""Return the bound for any prior, given a solution of :math:`y\Phi = \pi` if there is one.
 
     >>> from tightrope.graphs import Clique
     >>> round(bound_from(Phi(Clique(3), "ln(2)"), np.array([0.8, 0.1, 0.1]), None), 6)
     0.8
     """
-    if phi.size <= PROGRAM_LIMIT:
+    if phi.size <= LIMITS.programs:
         return _least_sum(phi.matrix(), prior)
-    found = [1.0]
+    # Utility never exceeds 1: y = π is feasible because Φ ≥ I.
+    bounds = [1.0]
     if y is not None:
-        # The positive part of y covers π: what is left out was subtracting.
-        found.append(float(np.maximum(y, 0).sum()))
+        # y⁺Φ ≥ yΦ = π, because Φ ≥ 0: the positive part of y is feasible.
+        bounds.append(float(np.maximum(y, 0).sum()))
+    # (max π) z⁺ Φ ≥ max π is feasible too.
     z = phi.solve_ones()
     if z.consistent:
-        found.append(float(prior.max() * np.maximum(z.values, 0).sum()))
-    return min(found)
+        bounds.append(float(prior.max() * np.maximum(z.values, 0).sum()))
+    return min(bounds)
 
 
-def _least_sum(matrix: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Solve the program and lift its solution until it covers the prior in floating point."""
+def _least_sum(matrix: Floats, prior: Floats) -> float:
+    """Minimise Σy subject to yΦ ≥ π, y ≥ 0, and make the solution feasible in floats."""
     from scipy.optimize import linprog
 
-    found = linprog(np.ones(len(prior)), A_ub=-matrix, b_ub=-prior, method="highs")
-    y = np.maximum(found.x, 0)
-    # Adding the shortfall itself covers it, because Φ is at least the identity.
+    program = linprog(np.ones(len(prior)), A_ub=-matrix, b_ub=-prior, method="highs")
+    y = np.maximum(program.x, 0)
+    # Adding the shortfall to y raises yΦ by at least as much, because Φ ≥ I.
     y += np.maximum(prior - y @ matrix, 0)
     return float(y.sum())
 
@@ -395,9 +413,9 @@ def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, flo
     """
     from scipy.special import logsumexp
 
-    far = float(Epsilon.of(epsilon)) * graph.distances_from(i)
+    exponents = float(Epsilon.of(epsilon)) * graph.distances_from(i)
     # In logarithms, so that a wide graph at a large ε does not overflow.
-    return math.exp(-logsumexp(far)), math.exp(-logsumexp(-far))
+    return math.exp(-logsumexp(exponents)), math.exp(-logsumexp(-exponents))
 
 
 def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
@@ -415,6 +433,7 @@ def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
     level = Epsilon.of(epsilon)
     sizes = graph.constant_ball_sizes
     if sizes is not None:
+        # Same ball sizes everywhere: Σz = n / Σ_d n_d α^d.
         return math.log2(graph.size) - log_alpha_sum(level, sizes) / math.log(2)
     z = Phi(graph, level).solve_ones()
     if not z.consistent or z.values.min() < 0:
@@ -461,14 +480,15 @@ def regular_levels(
     parts = _factorised(read_prior(prior, graph), graph)
     if tolerance or step:
         return _sampled(parts, samples)
-    found = [_levels(p, g, samples) for p, g in dict.fromkeys(parts)]
-    return found[0] if len(found) == 1 else on_every_factor(found)
+    levels = [_levels(p, g, samples) for p, g in dict.fromkeys(parts)]
+    return levels[0] if len(levels) == 1 else on_every_factor(levels)
 
 
 def _levels(prior: Prior, graph: AnswerGraph, samples: Samples) -> Existence:
+    # Φ > 0: any y ≥ 0 other than 0 gives positive probabilities only.
     if prior.minimum <= 0:
         return Existence((), "a regular prior has no zero")
-    # Exact polynomials of more answers take longer than sampling and refining.
+    # Beyond 16 answers exact polynomials take longer than sampling and refining.
     if graph.size <= 16 and not graph.has_lengths:
         cells = single_cells(graph)
         if cells.fit_exactly:
@@ -479,8 +499,8 @@ def _levels(prior: Prior, graph: AnswerGraph, samples: Samples) -> Existence:
 
 def _sampled(parts: list[tuple[Prior, AnswerGraph]], samples: Samples) -> Existence:
     """Sample the smallest entry of y over a product of factors."""
-    known = [(structure_of(g), np.array(p.probabilities)) for p, g in parts]
-    for _, pi in known:
+    systems = [(structure_of(g), np.array(p.probabilities)) for p, g in parts]
+    for _, pi in systems:
         if pi.min() <= 0:
             raise InputError(
                 f"a regular prior has no zero, got 0 at position {pi.argmin()}: it is regular for "
@@ -488,19 +508,25 @@ def _sampled(parts: list[tuple[Prior, AnswerGraph]], samples: Samples) -> Existe
             )
 
     def least(epsilon: float) -> float:
-        return _smallest_product([s.solve(math.exp(-epsilon), pi) for s, pi in known])
+        # Entries of y over a product are products of the factors' entries.
+        return _smallest_product([s.solve(math.exp(-epsilon), pi) for s, pi in systems])
 
-    sure = max(dominance_level(g, p.probabilities) for p, g in parts)
+    certain_from = max(dominance_level(g, p.probabilities) for p, g in parts)
     count = sample_count(max(g.size for _, g in parts))
-    return sampled(least, sure, samples, count)
+    return sampled(least, certain_from, samples, count)
 
 
-def _smallest_product(factors: Sequence[NDArray[np.float64]]) -> float:
+def _smallest_product(factors: Sequence[Floats]) -> float:
     """Return the smallest entry of a Kronecker product of vectors."""
-    low, high = 1.0, 1.0
+    # Extremes of a product are products of extremes.
+    low = 1.0
+    high = 1.0
     for y in factors:
-        products = [a * b for a in (low, high) for b in (float(y.min()), float(y.max()))]
-        low, high = min(products), max(products)
+        products = [
+            a * b for a in (low, high) for b in (float(y.min()), float(y.max()))
+        ]
+        low = min(products)
+        high = max(products)
     return low
 
 
@@ -532,7 +558,9 @@ class LeakageCurves:
     every_prior: tuple[float, ...]
 
 
-def leakage_curves(prior: Any, graph: AnswerGraph, epsilons: Sequence[float]) -> LeakageCurves:
+def leakage_curves(
+    prior: Any, graph: AnswerGraph, epsilons: Sequence[float]
+) -> LeakageCurves:
     """Return the two curves of Figure 4.
 
     >>> from tightrope.graphs import Clique
@@ -540,15 +568,15 @@ def leakage_curves(prior: Any, graph: AnswerGraph, epsilons: Sequence[float]) ->
     True
     """
     given = read_prior(prior, graph)
-    these: list[float | None] = []
+    for_prior: list[float | None] = []
     for epsilon in epsilons:
-        found = regularity(given, graph, epsilon)
-        these.append(found.leakage_bound_bits if found.regular else None)
-    every = tuple(uniform_leakage_bits(graph, epsilon) for epsilon in epsilons)
-    return LeakageCurves(tuple(epsilons), tuple(these), every)
+        result = regularity(given, graph, epsilon)
+        for_prior.append(result.leakage_bound_bits if result.regular else None)
+    for_all = tuple(uniform_leakage_bits(graph, epsilon) for epsilon in epsilons)
+    return LeakageCurves(tuple(epsilons), tuple(for_prior), for_all)
 
 
-def region_corners(graph: AnswerGraph, epsilon: Level) -> NDArray[np.float64]:
+def region_corners(graph: AnswerGraph, epsilon: Level) -> Floats:
     """Return the corner priors, one a row: the region of regular priors [A, Fig 2, 3].
 
     With three answers these are points of a triangle; with four, their first three entries are

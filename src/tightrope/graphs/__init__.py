@@ -1,4 +1,4 @@
-"""Answer graphs: who can be told apart, and how far.
+"""Answer graphs: which answers neighbouring databases can give, and their distances.
 
 >>> from tightrope.graphs import PathPower, ExplicitGraph
 >>> PathPower(751, 5).diameter

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, GraphRule, Ints
 from tightrope.errors import TooLarge, whole_number
-from tightrope.graphs.base import LIMITS, AnswerGraph
+from tightrope.graphs.base import AnswerGraph
 from tightrope.graphs.explicit import ExplicitGraph
 
 
@@ -40,7 +40,9 @@ class Means(AnswerGraph):
     (12165881, '1/2000')
     """
 
-    def __init__(self, people: int, largest: int, *, change: bool, name: str | None = None) -> None:
+    def __init__(
+        self, people: int, largest: int, *, change: bool, name: str | None = None
+    ) -> None:
         self.people = whole_number(people, "the number of people", 1 if change else 2)
         self.largest = whole_number(largest, "the largest value")
         self.change = bool(change)
@@ -50,8 +52,10 @@ class Means(AnswerGraph):
                 f"{self.name} has fractions of up to {LIMITS.parts} people, got {people}: use "
                 "neighbours='change-one', where the graph is a power of a path"
             )
+        # Euler's sieve: φ(n) = n Π (1 − 1/p) over the primes p that divide n.
         totients = np.arange(self.people + 1)
         for k in range(2, self.people + 1):
+            # k is prime if no smaller prime has reduced its totient.
             if totients[k] == k:
                 totients[k::k] -= totients[k::k] // k
         #: How many answers lie between two whole numbers, the first of them included.
@@ -59,99 +63,124 @@ class Means(AnswerGraph):
         self.size = self.largest * self.between + 1
 
     @functools.cached_property
-    def _farey(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _farey(self) -> tuple[Ints, Ints]:
         """Numerators and denominators of the fractions in [0, 1) in rising order."""
         self._check_length(self.between, "the fractions between two whole numbers")
-        tops = [np.flatnonzero(np.gcd(np.arange(k), k) == 1) for k in range(1, self.people + 1)]
+        tops = [
+            np.flatnonzero(np.gcd(np.arange(k), k) == 1)
+            for k in range(1, self.people + 1)
+        ]
         below = np.repeat(np.arange(1, self.people + 1), [len(top) for top in tops])
         top = np.concatenate(tops)
-        # Fractions are at least 1/u² apart: far more than the rounding of a quotient.
+        # Fractions are at least 1/u² apart, far more than the round-off of a quotient.
         order = np.argsort(top / below, kind="stable")
         return top[order], below[order]
 
-    def _nodes(self, top: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _nodes(self, top: Ints, below: Ints) -> Ints:
         """Return the nodes of the fractions top/below."""
-        whole, rest = np.divmod(top, below)
-        nearest = np.searchsorted(self._values, (rest - 0.25 / self.people) / below)
-        return np.asarray(whole * self.between + nearest)
+        integer_part, numerator = np.divmod(top, below)
+        # A quarter of the least distance below the fraction: the search ends at it.
+        slightly_below = (numerator - 0.25 / self.people) / below
+        places = np.searchsorted(self._values, slightly_below)
+        return np.asarray(integer_part * self.between + places)
 
     @functools.cached_property
-    def _values(self) -> NDArray[np.float64]:
+    def _values(self) -> Floats:
         return np.divide(*self._farey)
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The number of people, the largest value and the relation."""
         return "means", self.people, self.largest, self.change
 
     @property
-    def label_rule(self) -> tuple[Any, ...]:
+    def label_rule(self) -> GraphRule:
         """The number of people and the largest value."""
         return "means", self.people, self.largest
 
     def label(self, i: int) -> Fraction:
-        """Return the mean that a node stands for."""
+        """Return the mean of a node."""
         self._check_node(i)
-        whole, place = divmod(int(i), self.between)
-        return whole + Fraction(int(self._farey[0][place]), int(self._farey[1][place]))
+        integer_part, place = divmod(int(i), self.between)
+        return integer_part + Fraction(
+            int(self._farey[0][place]), int(self._farey[1][place])
+        )
 
     def _place(self, label: Any) -> int:
-        # Whatever is added to a fraction is a number, and no text that Fraction would read.
+        # Adding 0 refuses texts, which Fraction would read.
         mean = Fraction(label if isinstance(label, float) else label + Fraction(0))
         return int(self._nodes(np.array(mean.numerator), np.array(mean.denominator)))
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the means after one person comes, goes or changes."""
         mean = self.label(i)
+        # A mean s/k in lowest terms comes from k, 2k, 3k, … people.
         sizes = np.arange(mean.denominator, self.people + 1, mean.denominator)
         sums = mean.numerator * (sizes // mean.denominator)
         steps = np.arange(-self.largest, self.largest + 1)
-        found = []
-        for more in (-1, 0, 1) if self.change else (-1, 1):
-            then, after = np.add.outer(sums, steps), (sizes + more)[:, None]
-            wanted = steps * more >= 0  # who comes adds a value, who goes takes one away
-            fits = wanted & (after >= 1) & (after <= self.people)
-            fits &= (then >= 0) & (then <= after * self.largest)
-            found.append(self._nodes(then[fits], np.broadcast_to(after, then.shape)[fits]))
-        return np.setdiff1d(np.concatenate(found), [i])
+        near = []
+        for change in (-1, 0, 1) if self.change else (-1, 1):
+            new_sums = np.add.outer(sums, steps)
+            new_sizes = (sizes + change)[:, None]
+            # Who comes adds a value, who goes takes one away.
+            possible = steps * change >= 0
+            fits = possible & (new_sizes >= 1) & (new_sizes <= self.people)
+            fits &= (new_sums >= 0) & (new_sums <= new_sizes * self.largest)
+            sizes_of = np.broadcast_to(new_sizes, new_sums.shape)
+            near.append(self._nodes(new_sums[fits], sizes_of[fits]))
+        return np.setdiff1d(np.concatenate(near), [i])
+
+    @property
+    def listing_steps(self) -> int:
+        """How many moves between sums the edges are taken from."""
+        states = self.largest * self.people * (self.people + 1) // 2 + self.people
+        return states * (self.largest + 1) * (1 + self.change)
 
     @functools.cached_property
     def _listed(self) -> ExplicitGraph:
         """The edges: from every sum s of k people to those of k+1 and, with change, of k."""
-        states = self.largest * self.people * (self.people + 1) // 2 + self.people
-        moves = states * (self.largest + 1) * (1 + self.change)
+        moves = self.listing_steps
         if moves > LIMITS.edges:
             raise TooLarge(
                 f"all edges of {self.name} would come from {moves} moves between sums, more than "
                 f"{LIMITS.edges}: ask for single nodes, or use neighbours='change-one'"
             )
-        keys, step = [], np.arange(self.largest + 1)
+        keys = []
+        values = np.arange(self.largest + 1)
         for k in range(1, self.people + 1):
             sums = np.arange(k * self.largest + 1)
-            start, then = sums[:, None], np.add.outer(sums, step)
-            here = np.broadcast_to(self._nodes(start, np.array(k)), then.shape)
+            start = sums[:, None]
+            new_sums = np.add.outer(sums, values)
+            here = np.broadcast_to(self._nodes(start, np.array(k)), new_sums.shape)
+            # The sum grows by a value: of k + 1 people if somebody comes, of k if somebody changes.
             for size in range(k if self.change else k + 1, min(k + 1, self.people) + 1):
-                fits = then <= size * self.largest
-                one, other = here[fits], self._nodes(then[fits], np.array(size))
-                pair = np.minimum(one, other) * self.size + np.maximum(one, other)
-                keys.append(np.unique(pair[one != other]))
+                fits = new_sums <= size * self.largest
+                from_node = here[fits]
+                to_node = self._nodes(new_sums[fits], np.array(size))
+                # One key i·n + j with i < j for each unordered pair.
+                pair = np.minimum(from_node, to_node) * self.size + np.maximum(
+                    from_node, to_node
+                )
+                keys.append(np.unique(pair[from_node != to_node]))
         edges = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
-        return ExplicitGraph(np.stack(np.divmod(edges, self.size), axis=1), size=self.size)
+        return ExplicitGraph(
+            np.stack(np.divmod(edges, self.size), axis=1), size=self.size
+        )
 
     def distance(self, i: int, j: int) -> float:
         """Return the distance of two means in the listed graph."""
         return self._listed.distance(i, j)
 
-    def distances_from(self, i: int) -> NDArray[Any]:
+    def distances_from(self, i: int) -> AnyArray:
         """Return the distances from one mean to all."""
         return self._listed.distances_from(i)
 
     @property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """The degree of every node."""
         return self._listed.degrees
 
-    def edge_array(self) -> NDArray[np.int64]:
+    def edge_array(self) -> Ints:
         """Return all edges."""
         return self._listed.edge_array()
 
@@ -172,11 +201,11 @@ class MedianGraph(AnswerGraph):
         self.name = name or f"median({self.largest})"
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The relation and the largest value."""
         return type(self).__name__, self.largest
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the medians at distance 1."""
         return np.flatnonzero(self.distances_from(i) == 1)
 
@@ -187,10 +216,11 @@ class MedianGraph(AnswerGraph):
         For each remainder of i modulo 4 the rule is linear between 0, 2v/3, v, 4v/3 and 2v, so
         that the extremes are near these.
         """
-        bends = np.array([0, 2 * self.largest // 3, self.largest, 4 * self.largest // 3, self.size])
+        v = self.largest
+        bends = np.array([0, 2 * v // 3, v, 4 * v // 3, self.size])
         places = np.add.outer(bends, np.arange(-5, 6)).clip(0, self.size - 1)
-        found = self._degree(places)
-        return int(found.min()), int(found.max())
+        degrees = self._degree(places)
+        return int(degrees.min()), int(degrees.max())
 
     @functools.cached_property
     def diameter(self) -> int:
@@ -213,24 +243,36 @@ class AddRemoveMedians(MedianGraph):
 
     def _far(self, i: Any, j: Any) -> Any:
         top = self.largest
-        low, high = np.minimum(i, j), np.maximum(i, j)
-        near = ((low % 2 == 0) & (low // 2 <= high) & (high <= low // 2 + top)) | (
-            (high % 2 == 0) & (high // 2 <= low) & (low <= high // 2 + top)
-        )
-        # The even node each end is best left by on the way to the other, halved.
+        low = np.minimum(i, j)
+        high = np.maximum(i, j)
+        # 2b is adjacent to b … b + v.
+        adjacent = self._reaches(low, high) | self._reaches(high, low)
+        # Half of the even node by which the way between two nodes leaves either of them.
         start = np.where(low % 2 == 0, low // 2, np.minimum(low, top))
         stop = np.where(high % 2 == 0, high // 2, np.maximum(high - top, 0))
         joined = (stop <= 2 * start) | (2 * stop <= start + top)
         odd = low % 2 + high % 2
-        two_odd = np.where(high - low <= top, 2, np.where(joined, 3, 4))
-        far = np.where(odd == 0, 2, np.where(odd == 1, np.where(joined, 2, 3), two_odd))
-        return np.where(i == j, 0, np.where(near, 1, far))
+        # Two even nodes share the neighbour between their halves; an odd one needs a step to an
+        # even one first, unless both are adjacent to the same.
+        cases = [i == j, adjacent, odd == 0, (odd == 2) & (high - low <= top)]
+        return np.select(cases, [0, 1, 2, 2], 1 + odd + ~joined)
+
+    def _reaches(self, node: Any, other: Any) -> Any:
+        half = node // 2
+        return (node % 2 == 0) & (half <= other) & (other <= half + self.largest)
 
     def _degree(self, i: Any) -> Any:
-        top, half = self.largest, i // 2
-        least, most = np.maximum(0, i - top), np.minimum(top, i)
-        both = np.minimum(most, (half + top) // 2) - np.maximum(least, -(-half // 2)) + 1
-        count = most - least + 1
+        top = self.largest
+        half = i // 2
+        lowest = np.maximum(0, i - top)
+        highest = np.minimum(top, i)
+        # An even node 2b reaches b … b + v, and the 2b' that reach it; nodes in both count once.
+        both = (
+            np.minimum(highest, (half + top) // 2)
+            - np.maximum(lowest, -(-half // 2))
+            + 1
+        )
+        count = highest - lowest + 1
         return np.where(i % 2 == 0, top + count - both, count)
 
 
@@ -253,5 +295,6 @@ class EitherMedians(MedianGraph):
     def _degree(self, i: Any) -> Any:
         least = np.maximum(0, i - self.largest)
         most = np.minimum(self.size - 1, i + self.largest)
+        # Odd nodes within v; an even node is adjacent to all v other even ones as well.
         odd = (most + 1) // 2 - least // 2
         return np.where(i % 2 == 0, self.largest + odd, most - least)

@@ -1,4 +1,4 @@
-"""The answer graph: who can be told apart, and how far.
+"""The answer graph: which answers neighbouring databases can give, and their distances.
 
 An :class:`AnswerGraph` has one node for each possible answer of a query and an edge between
 two different answers that neighbouring databases can give [A, Def 3; B, Def 25; C, Def 4.1].
@@ -23,6 +23,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.arrays import (
+    LIMITS,
+    AnyArray,
+    Floats,
+    GraphRule,
+    Ints,
+    IntTuple,
+    Labels,
+    Pair,
+)
 from tightrope.errors import InputError, TightropeError, TooLarge
 from tightrope.texts import html_table
 
@@ -33,59 +43,15 @@ if TYPE_CHECKING:
     from tightrope.graphs.unbounded import NoiseLattice
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Sizes beyond which work on graphs is refused, with the size in the message.
-
-    Attributes
-    ----------
-    row
-        Nodes for which one array with an entry for each is made.
-    address
-        Nodes whose numbers fit into arrays.
-    edges
-        Edges that are listed.
-    matrix
-        Nodes for which an n × n matrix is made.
-    kept
-        Nodes of a listed graph whose distances are all computed at once and kept (50 MB).
-    searched
-        Nodes in which automorphisms and shortest cycles are searched for.
-    steps
-        Arcs looked at in one search for automorphisms (a few minutes).
-    pairs
-        Nodes for which an automorphism may have to keep colours of pairs.
-    compared
-        Points between which all distances are compared.
-    read
-        Answers and edges that are read from a file.
-    digits, parts
-        Decimal digits of a number of answers; levels of a tree or factors of a product.
-    """
-
-    row: int = 20_000_000
-    address: int = 2**62
-    edges: int = 20_000_000
-    matrix: int = 12_000
-    kept: int = 2_500
-    searched: int = 20_000
-    steps: int = 5_000_000_000
-    pairs: int = 4_000
-    compared: int = 30_000
-    read: int = 1_000_000
-    digits: int = 1000
-    parts: int = 100_000
-
-
-LIMITS = Limits()
-
 # Shape, rule from differences of coordinates to distances, and places of the nodes.
-Lattice = tuple[
-    tuple[int, ...], Callable[[Sequence[NDArray[Any]]], NDArray[np.int64]], NDArray[np.int64]
+BoxEmbedding = tuple[
+    IntTuple,
+    Callable[[Sequence[AnyArray]], Ints],
+    Ints,
 ]
 
 
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: AnyArray) -> AnyArray:
     """Return the same array, from now on read-only.
 
     >>> frozen(np.zeros(2)).flags.writeable
@@ -95,7 +61,9 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def check_each(good: NDArray[np.bool_], values: NDArray[Any], must: str, place: str) -> None:
+def check_each(
+    good: NDArray[np.bool_], values: AnyArray, must: str, place: str
+) -> None:
     """Refuse the first of some values that is not good, with the value and its place.
 
     >>> check_each(np.array([True, False]), np.array([2, -1]), "lengths must be positive", "at {}")
@@ -110,7 +78,7 @@ def check_each(good: NDArray[np.bool_], values: NDArray[Any], must: str, place: 
 
 def finite_array(
     given: Any, must: str, shape: tuple[int | None, ...], entries: str, sign: str = ""
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return a copy of some numbers, all of them finite, or refuse with the place and the value.
 
     Parameters
@@ -133,25 +101,27 @@ def finite_array(
     ...
     tightrope.errors.InputError: weights must be finite and non-negative, got -1.0 at position 1 ...
     """
+    # A copy, so that callers cannot change it later.
     try:
-        found = np.array(given, dtype=np.float64)
+        values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise InputError(must) from None
-    sizes = zip(found.shape, shape, strict=False)
+    sizes = zip(values.shape, shape, strict=False)
     fits = all(n > 0 if wanted is None else n == wanted for n, wanted in sizes)
-    if found.ndim != len(shape) or not fits:
-        raise InputError(f"{must}, got shape {found.shape}")
-    fine, kind = np.isfinite(found), f"finite and {sign}" if sign else "finite"
+    if values.ndim != len(shape) or not fits:
+        raise InputError(f"{must}, got shape {values.shape}")
+    is_good = np.isfinite(values)
+    kind = f"finite and {sign}" if sign else "finite"
     if sign:
-        fine &= found > 0 if sign == "positive" else found >= 0
-    place = ["", "at position {} (counting from 0)", "at row {}, column {}"][found.ndim]
-    check_each(fine, found, f"{entries} must be {kind}", place)
-    return found
+        is_good &= values > 0 if sign == "positive" else values >= 0
+    place = ["", "at position {} (counting from 0)", "at row {}, column {}"][
+        values.ndim
+    ]
+    check_each(is_good, values, f"{entries} must be {kind}", place)
+    return values
 
 
-def check_labels(
-    labels: Sequence[Hashable] | None, count: int, what: str
-) -> tuple[Hashable, ...] | None:
+def check_labels(labels: Labels, count: int, what: str) -> tuple[Hashable, ...] | None:
     """Return labels as a tuple, or refuse when they are too few, too many or not different.
 
     >>> check_labels("aba", 3, "answers")
@@ -162,12 +132,15 @@ def check_labels(
     if labels is None:
         return None
     try:
+        # Counting finds repetitions, and refuses what cannot be hashed.
         most = Counter(labels).most_common(1)
     except TypeError:
         raise InputError(f"{what} must be hashable, got {list(labels)[:5]!r}") from None
     twice = next((f"{label!r} twice" for label, times in most if times > 1), "")
     if twice or len(labels) != count:
-        raise InputError(f"{what} must be {count} different labels, got {twice or len(labels)}")
+        raise InputError(
+            f"{what} must be {count} different labels, got {twice or len(labels)}"
+        )
     return tuple(labels)
 
 
@@ -188,8 +161,8 @@ class IntersectionNumbers:
     2
     """
 
-    b: tuple[int, ...]
-    c: tuple[int, ...]
+    b: IntTuple
+    c: IntTuple
 
     @property
     def diameter(self) -> int:
@@ -200,7 +173,7 @@ class IntersectionNumbers:
 class AnswerGraph(ABC):
     """A finite connected graph of answers with its shortest-path distance.
 
-    Families know their distances, balls and symmetry by rule and never list their edges;
+    Families compute their distances, balls and symmetry and never list their edges;
     :class:`~tightrope.graphs.ExplicitGraph` holds an edge list. Nodes are numbered
     ``0 … size-1``.
 
@@ -223,18 +196,21 @@ class AnswerGraph(ABC):
     size: int
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Let no rule outlive what it describes.
+        """Reset inherited shortcuts on override.
 
-        Who overrides the labels or the neighbours of a family and not the rules about them would
-        otherwise be taken for the family when graphs are compared.
+        A subclass that overrides the labels or the neighbours of a family, but not the rules about
+        them, would otherwise equal the family when graphs are compared.
         """
         super().__init_subclass__(**given)
         for method, rules in (
             ("label", ["label_rule", "unbounded"]),
             ("neighbours", ["rule", "power", "unbounded"]),
         ):
+            # The nearest definition among the base classes is the one that is overridden.
             before = next(vars(c)[method] for c in cls.__mro__[1:] if method in vars(c))
-            if method in vars(cls) and not getattr(before, "__isabstractmethod__", False):
+            if method in vars(cls) and not getattr(
+                before, "__isabstractmethod__", False
+            ):
                 for rule in set(rules) - set(vars(cls)):
                     setattr(cls, rule, None)
 
@@ -249,7 +225,7 @@ class AnswerGraph(ABC):
 
         return ExplicitGraph(edges, **given)
 
-    # -- what every kind of graph must say ------------------------------------------------
+    # -- distances and neighbours of every kind of graph ----------------------------------
 
     def distance(self, i: int, j: int) -> float:
         """Return the shortest-path distance between two nodes (an integer without lengths)."""
@@ -257,25 +233,25 @@ class AnswerGraph(ABC):
         self._check_node(j)
         return int(self._far(int(i), int(j)))
 
-    def distances_from(self, i: int) -> NDArray[Any]:
+    def distances_from(self, i: int) -> AnyArray:
         """Return the distances from one node to every node, as an array."""
         self._check_node(i)
         self._check_row("a row of distances")
         return np.asarray(self._far(int(i), np.arange(self.size)))
 
     def _far(self, i: int, j: Any) -> Any:
-        """Return distances by rule, from a node to a node or to an array of nodes.
+        """Return distances in closed form, from a node to a node or to an array of nodes.
 
-        A family has this rule, or its own ``distance`` and ``distances_from``.
+        A family has this formula, or its own ``distance`` and ``distances_from``.
         """
         raise NotImplementedError(type(self).__name__)
 
     def _degree(self, i: Any) -> Any:
-        """Return degrees by rule, of a node or of an array of nodes; ``None`` without a rule."""
+        """Return degrees in closed form, of a node or of an array of nodes, or ``None``."""
         return None
 
     @abstractmethod
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes adjacent to a node, in increasing order."""
 
     @property
@@ -283,7 +259,7 @@ class AnswerGraph(ABC):
     def diameter(self) -> float:
         """The largest distance between two nodes."""
 
-    # -- structure: what a family says about itself, so that nobody asks for its class --------
+    # -- structure: what other rooms ask for instead of the class --------------------------
 
     #: How nodes are made of the nodes of ``factors``: ``"cartesian"`` (one coordinate moves at a
     #: time), ``"strong"`` (all may move at once), or ``""`` for no product.
@@ -292,11 +268,14 @@ class AnswerGraph(ABC):
     is_ring: bool = False
     #: Whether labels are tuples that run through a whole grid, the last coordinate fastest.
     fills_grid: bool = False
-    #: No cycle is shorter than this, by rule: a search may stop at it.
+    #: No cycle is shorter than this: a search may stop at it.
     least_girth: int = 3
-    #: Node i stands for start + i · step, unless labels have another rule.
+    #: The answer of node i is start + i · step, unless labels have another rule.
     start: int | Fraction = 0
     step: int | Fraction = 1
+    #: Family and parameters of the built-in question whose answers these are. The prior
+    #: ``people(…)`` and the usual loss depend on it, never on the name, which is a display text.
+    question: tuple[str, IntTuple] | None = None
 
     @property
     def factors(self) -> tuple[AnswerGraph, ...]:
@@ -305,7 +284,7 @@ class AnswerGraph(ABC):
 
     @property
     def power(self) -> int | None:
-        """The w for which nodes are adjacent iff their numbers differ by at most w, by rule."""
+        """The w for which nodes are adjacent iff their numbers differ by at most w, if known."""
         return None
 
     @property
@@ -314,7 +293,7 @@ class AnswerGraph(ABC):
         return False
 
     @property
-    def rule(self) -> tuple[Any, ...] | None:
+    def rule(self) -> GraphRule | None:
         """What determines the numbered edges, or ``None`` where only a list does.
 
         Graphs of equal rules have the same edges. Graphs of different rules may have, too.
@@ -322,7 +301,7 @@ class AnswerGraph(ABC):
         return None
 
     @property
-    def label_rule(self) -> tuple[Any, ...] | None:
+    def label_rule(self) -> GraphRule | None:
         """What determines the labels: ``("steps", start, step)``, ``("grid", sizes)`` or ``None``.
 
         A grid has the tuples of whole numbers from 0 up to the sizes, the last fastest.
@@ -330,12 +309,12 @@ class AnswerGraph(ABC):
         return "steps", self.start, self.step
 
     @property
-    def box(self) -> tuple[tuple[int, int], ...] | None:
-        """Size and width of each side, where nodes within all widths are adjacent, by rule."""
+    def box(self) -> tuple[Pair, ...] | None:
+        """Size and width of each side, where nodes within all widths are adjacent."""
         rule = self.rule
         return rule[1:] if rule is not None and rule[0] == "box" else None
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> BoxEmbedding | None:
         """Return the nodes as points of a box in which distance depends on differences alone.
 
         For graphs that fill their box there is :attr:`box`. The lattice is the shape of the box,
@@ -346,16 +325,18 @@ class AnswerGraph(ABC):
 
     @property
     def unbounded(self) -> NoiseLattice | None:
-        """The lattice whose part the answers are, where they look alike far from the ends."""
+        """The translation-invariant lattice that the answers are a part of, if any."""
         return None
 
     def longest_edge(self) -> tuple[int, int, float]:
         """Return the edge ``i < j`` and its length for which (j - i) / length is largest."""
-        edges, lengths = self.edge_array(), self.edge_lengths()
+        # Geometric noise with one step of ε·length/(j − i) is private on all edges iff on this one.
+        edges = self.edge_array()
+        lengths = self.edge_lengths()
         e = int(((edges[:, 1] - edges[:, 0]) / lengths).argmax())
         return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
 
-    def nearby_maxima(self, values: NDArray[Any]) -> NDArray[Any]:
+    def nearby_maxima(self, values: AnyArray) -> AnyArray:
         r"""Return for every node of a box the largest value at the node itself or at a neighbour.
 
         Where all edges have length 1, the worst ratio of a column x over the edges is
@@ -367,38 +348,45 @@ class AnswerGraph(ABC):
             One row for each node, of numbers that can be compared: floats or integers of any
             size.
         """
+        # A ball in the maximum norm is a product of intervals: take maxima axis by axis.
         box = self.box or ()
-        out = values.reshape(*(size for size, _ in box), *values.shape[1:])
+        maxima = values.reshape(*(size for size, _ in box), *values.shape[1:])
         for axis, (size, wide) in enumerate(box):
             width = min(wide, size - 1)
-            ahead, reach = np.moveaxis(out, axis, 0), 1
-            # The maxima of ever longer windows that begin at a node, and at last end there too.
+            ahead = np.moveaxis(maxima, axis, 0)
+            reach = 1
+            # Maxima over windows [i, i + reach), doubled until reach = w + 1; then two of them
+            # cover [i − w, i + w].
             while reach < width + 1:
                 step = min(reach, width + 1 - reach)
-                ahead = np.concatenate([np.maximum(ahead[:-step], ahead[step:]), ahead[-step:]])
+                ahead = np.concatenate(
+                    [np.maximum(ahead[:-step], ahead[step:]), ahead[-step:]]
+                )
                 reach += step
             if width:
                 ends = np.maximum(ahead[:width], ahead[0])
-                ahead = np.concatenate([ends, np.maximum(ahead[width:], ahead[:-width])])
-            out = np.moveaxis(ahead, 0, axis)
-        return out.reshape(values.shape)
+                ahead = np.concatenate(
+                    [ends, np.maximum(ahead[width:], ahead[:-width])]
+                )
+            maxima = np.moveaxis(ahead, 0, axis)
+        return maxima.reshape(values.shape)
 
     def transitive_rule(self) -> tuple[bool, str] | None:
-        """Return whether automorphisms move any node to any other, and why, by rule."""
+        """Return whether automorphisms move any node to any other, and why, if the family knows."""
         return None
 
     def intersection_rule(self) -> IntersectionNumbers | Literal[False] | None:
-        """Return the intersection numbers by rule, ``False`` where there are none.
+        """Return the intersection numbers, ``False`` where there are none.
 
-        ``None`` says that no rule decides it.
+        ``None`` where the family does not know.
         """
         return None
 
     def same_as(self, other: AnswerGraph) -> bool:
         """Whether two graphs have the same numbered nodes, edges and lengths, exactly.
 
-        By rule at any size; otherwise by comparing lists, which is refused where they would be
-        too long.
+        By their rules at any size; otherwise by comparing lists, which is refused where they would
+        be too long.
 
         >>> from tightrope.graphs import Clique, PathPower
         >>> PathPower(10**12, 5).same_as(PathPower(10**12, 5)), Clique(3).same_as(PathPower(3, 2))
@@ -408,6 +396,7 @@ class AnswerGraph(ABC):
             return True
         if self.size != other.size or self.has_lengths != other.has_lengths:
             return False
+        # Equal rules mean equal edges; different rules may, too (a clique of 2 is a path).
         if self.rule is not None and self.rule == other.rule:
             return True
         return (
@@ -435,7 +424,7 @@ class AnswerGraph(ABC):
             for mine, theirs in zip(self.labels, other.labels, strict=True)
         )
 
-    # -- what a kind may say better by rule -----------------------------------------------
+    # -- overridden where a formula is faster ---------------------------------------------
 
     @property
     def has_lengths(self) -> bool:
@@ -443,12 +432,13 @@ class AnswerGraph(ABC):
         return False
 
     def label(self, i: int) -> Hashable:
-        """Return the answer that a node stands for."""
+        """Return the answer of a node."""
         self._check_node(i)
         return self.start + int(i) * self.step
 
     def index(self, label: Hashable) -> int:
-        """Return the node that stands for an answer."""
+        """Return the node of an answer."""
+        # What is no label of this family may fail in any of these ways.
         with contextlib.suppress(ArithmeticError, LookupError, TypeError, ValueError):
             node = self._place(label)
             # 2.0 and Fraction(2) are the same answer as 2.
@@ -473,16 +463,16 @@ class AnswerGraph(ABC):
         return len(self.neighbours(i)) if known is None else int(known)
 
     @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """The degree of every node."""
         self._check_row("the list of degrees")
-        found = self._degree(np.arange(self.size))
-        if found is None:
-            found = [self.degree(i) for i in range(self.size)]
-        return frozen(np.array(found, np.int64))
+        degrees = self._degree(np.arange(self.size))
+        if degrees is None:
+            degrees = [self.degree(i) for i in range(self.size)]
+        return frozen(np.array(degrees, np.int64))
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The smallest and the largest degree."""
         return int(self.degrees.min()), int(self.degrees.max())
 
@@ -501,7 +491,7 @@ class AnswerGraph(ABC):
         """The number of edges."""
         return int(self.degrees.sum()) // 2
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
+    def ball_sizes(self, i: int) -> IntTuple:
         """Return how many nodes lie at distance exactly 0, 1, 2, … from a node.
 
         The number at distance d is the paper's :math:`n_d` [B, §2.3].
@@ -510,12 +500,14 @@ class AnswerGraph(ABC):
         return tuple(np.bincount(self.distances_from(i)).tolist())
 
     @functools.cached_property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+    def constant_ball_sizes(self) -> IntTuple | None:
         """``n_d`` when every node sees the same ball sizes [B, Prop 5], otherwise ``None``."""
         if self.has_lengths or self.min_degree != self.max_degree:
             return None
+        # No distance is above 1, so there is nothing to compare.
         if self.is_clique:
             return (1, self.size - 1) if self.size > 1 else (1,)
+        # Every node is compared: constant degrees alone do not make balls constant.
         self._check_row("ball sizes")
         first = self.ball_sizes(0)
         same = all(self.ball_sizes(i) == first for i in range(1, self.size))
@@ -545,26 +537,35 @@ class AnswerGraph(ABC):
 
     # -- whole-graph views, refused when they would not fit -------------------------------
 
-    def edges(self) -> Iterator[tuple[int, int]]:
+    def edges(self) -> Iterator[Pair]:
         """Yield every edge once, as a pair ``i < j``."""
+        # Listed from the smaller end, each edge comes once.
         for i in range(self.size):
             for j in self.neighbours(i):
                 if j > i:
                     yield i, int(j)
 
-    def edge_array(self) -> NDArray[np.int64]:
+    def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
         self._check_edges()
-        later = [near[near > i] for i in range(self.size) for near in (self.neighbours(i),)]
+        # Each edge once: only neighbours with a larger number.
+        later = [
+            near[near > i] for i in range(self.size) for near in (self.neighbours(i),)
+        ]
         first = np.repeat(np.arange(self.size), [len(near) for near in later])
         return frozen(np.stack([first, np.concatenate(later)], axis=1).astype(np.int64))
 
-    def edge_lengths(self) -> NDArray[np.float64]:
+    @property
+    def listing_steps(self) -> int:
+        """How many arcs are looked at when all edges are listed, known before they are."""
+        return 2 * self.edge_count
+
+    def edge_lengths(self) -> Floats:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
         self._check_edges()
         return frozen(np.ones(self.edge_count))
 
-    def distance_matrix(self) -> NDArray[Any]:
+    def distance_matrix(self) -> AnyArray:
         """Return all distances as an n × n array (read-only)."""
         self._check_matrix("the distance matrix")
         return frozen(np.stack([self.distances_from(i) for i in range(self.size)]))
@@ -574,7 +575,9 @@ class AnswerGraph(ABC):
         from tightrope.graphs.explicit import ExplicitGraph
 
         lengths = self.edge_lengths() if self.has_lengths else None
-        return ExplicitGraph(self.edge_array(), lengths=lengths, labels=self.labels, name=self.name)
+        return ExplicitGraph(
+            self.edge_array(), lengths=lengths, labels=self.labels, name=self.name
+        )
 
     def to_networkx(self) -> networkx.Graph[Any]:
         """Return a NetworkX graph whose nodes are the labels (edge attribute ``length``)."""
@@ -582,7 +585,9 @@ class AnswerGraph(ABC):
 
         graph: networkx.Graph[Any] = networkx.Graph(name=self.name)
         graph.add_nodes_from(self.labels)
-        for (i, j), length in zip(self.edge_array(), self.edge_lengths().tolist(), strict=True):
+        for (i, j), length in zip(
+            self.edge_array(), self.edge_lengths().tolist(), strict=True
+        ):
             graph.add_edge(self.label(i), self.label(j), length=length)
         return graph
 
@@ -590,11 +595,15 @@ class AnswerGraph(ABC):
 
     def _check_node(self, i: int) -> None:
         if not isinstance(i, int | np.integer) or not 0 <= i < self.size:
-            raise InputError(f"node must be in 0 … {self.size - 1} of {self.name}, got {i!r}")
+            raise InputError(
+                f"node must be in 0 … {self.size - 1} of {self.name}, got {i!r}"
+            )
 
     def _check_unit(self, what: str) -> None:
         if self.has_lengths:
-            raise InputError(f"{what} need edges of length 1, but {self.name} has edge lengths")
+            raise InputError(
+                f"{what} need edges of length 1, but {self.name} has edge lengths"
+            )
 
     def _check_row(self, what: str) -> None:
         self._check_length(self.size, what)
@@ -623,13 +632,15 @@ class AnswerGraph(ABC):
     def _check_searched(self, what: str) -> None:
         if self.size > LIMITS.searched:
             raise TooLarge(
-                f"{what} of {self.name} is not known by rule and is searched for only in graphs of "
+                f"{what} of {self.name} has no closed form and is searched for only in graphs of "
                 f"up to {LIMITS.searched} answers, got {self.size}"
             )
 
     def _check_edges(self) -> None:
         if self.size > LIMITS.row or self.edge_count > LIMITS.edges:
-            raise TooLarge(f"the edge list of {self.name} would be longer than {LIMITS.edges}")
+            raise TooLarge(
+                f"the edge list of {self.name} would be longer than {LIMITS.edges}"
+            )
 
     def __len__(self) -> int:
         return self.size
@@ -662,7 +673,7 @@ class RegularGraph(AnswerGraph):
         return self.common_degree + 0 * i
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The degree of every node, twice."""
         return self.common_degree, self.common_degree
 
@@ -672,12 +683,12 @@ class RegularGraph(AnswerGraph):
         return self.size * self.common_degree // 2
 
     @property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+    def constant_ball_sizes(self) -> IntTuple | None:
         """The ball sizes, the same everywhere unless edges have lengths."""
         return None if self.has_lengths else self.ball_sizes(0)
 
 
-def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:
+def box_rule(*sides: Pair) -> GraphRule:
     """Return the rule of a strong product of powers of paths, in one form for equal graphs.
 
     Sides of one node say nothing, and cliques beside each other are one larger clique.
@@ -685,16 +696,18 @@ def box_rule(*sides: tuple[int, int]) -> tuple[Any, ...]:
     >>> box_rule((3, 2), (1, 1), (2, 9), (5, 1))
     ('box', (6, 5), (5, 1))
     """
-    kept: list[tuple[int, int]] = []
+    merged: list[Pair] = []
     for size, width in sides:
         if size == 1:
             continue
+        # A width of n − 1 already joins all n nodes.
         side = (size, min(width, size - 1))
-        if kept and side[1] == size - 1 and kept[-1][1] == kept[-1][0] - 1:
-            together = size * kept.pop()[0]
+        # A strong product of cliques of m and n nodes is a clique of m·n.
+        if merged and side[1] == size - 1 and merged[-1][1] == merged[-1][0] - 1:
+            together = size * merged.pop()[0]
             side = (together, together - 1)
-        kept.append(side)
-    return ("box", *kept)
+        merged.append(side)
+    return ("box", *merged)
 
 
 def check_written(digits: float, parts: int, text: str) -> None:

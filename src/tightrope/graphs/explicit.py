@@ -9,15 +9,20 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, GraphRule, Ints, Labels, Pair
 from tightrope.errors import InputError, TooLarge, refusing
-from tightrope.graphs.base import LIMITS, AnswerGraph, check_labels, finite_array, frozen
+from tightrope.graphs.base import (
+    AnswerGraph,
+    check_labels,
+    finite_array,
+    frozen,
+)
 
 if TYPE_CHECKING:
     import networkx
+    from scipy.sparse import csr_array
 
 
 class LabelledGraph(AnswerGraph):
@@ -34,12 +39,12 @@ class LabelledGraph(AnswerGraph):
     _labels: tuple[Hashable, ...] | None
 
     @property
-    def label_rule(self) -> tuple[Any, ...] | None:
+    def label_rule(self) -> GraphRule | None:
         """The indices themselves, or a list."""
         return super().label_rule if self._labels is None else None
 
     def label(self, i: int) -> Hashable:
-        """Return the answer that a node stands for."""
+        """Return the answer of a node."""
         self._check_node(i)
         return int(i) if self._labels is None else self._labels[i]
 
@@ -48,16 +53,31 @@ class LabelledGraph(AnswerGraph):
         return {label: i for i, label in enumerate(self.labels)}
 
     def index(self, label: Hashable) -> int:
-        """Return the node that stands for an answer."""
+        """Return the node of an answer."""
         try:
             return self._places[label]
         except (KeyError, TypeError):
             raise InputError(f"{label!r} is not an answer of {self.name}") from None
 
 
+def node_order(labels: Sequence[Hashable]) -> list[int]:
+    """Return the places of the labels in node order: whole numbers increase, others stay.
+
+    Files and NetworkX list answers in any order. A prior given as a list must not depend on it
+    where the answers have an order of their own.
+
+    >>> node_order([10, -3, 2]), node_order(["b", "a"])
+    ([1, 2, 0], [0, 1])
+    """
+    places = list(range(len(labels)))
+    if all(type(label) is int for label in labels):
+        places.sort(key=labels.__getitem__)  # type: ignore[arg-type]
+    return places
+
+
 def distances(
     adjacency: csr_array, lengths: bool, start: int | None = None, *, reach: int = 8
-) -> NDArray[Any]:
+) -> AnyArray:
     """Return the distances from one node, or between every two: integers without lengths.
 
     Where the first node reaches all others within ``reach`` steps, balls grow around all nodes at
@@ -69,16 +89,23 @@ def distances(
     >>> distances(Cycle(5).explicit().adjacency, lengths=False, start=0)
     array([0, 1, 2, 2, 1])
     """
+    from scipy.sparse.csgraph import dijkstra
+
+    # Distances from one node bound the diameter within a factor of 2.
     if start is None and not lengths and distances(adjacency, False, 0).max() <= reach:
-        joined, size = adjacency.astype(np.float32), adjacency.shape[0]
-        far, seen = np.zeros((size, size), np.int64), np.eye(size, dtype=bool)
+        joined = adjacency.astype(np.float32)
+        size = adjacency.shape[0]
+        steps = np.zeros((size, size), np.int64)
+        seen = np.eye(size, dtype=bool)
+        # d(i, j) counts the rounds in which j is not yet in the ball around i.
         while not seen.all():
-            far += ~seen
+            steps += ~seen
+            # One product of the adjacency with all balls extends each of them by one step.
             seen |= joined @ seen.astype(np.float32) > 0
-        return frozen(far)
+        return frozen(steps)
     # The adjacency is symmetric: as a directed graph it gives the same paths in half the time.
-    found = dijkstra(adjacency, directed=True, indices=start, unweighted=not lengths)
-    return frozen(found if lengths else found.astype(np.int64))
+    paths = dijkstra(adjacency, directed=True, indices=start, unweighted=not lengths)
+    return frozen(paths if lengths else paths.astype(np.int64))
 
 
 def largest_distance(adjacency: csr_array, lengths: bool) -> float:
@@ -98,7 +125,7 @@ def largest_distance(adjacency: csr_array, lengths: bool) -> float:
     reach = np.full(adjacency.shape[0], np.inf)
     best = 0.0
 
-    def search(node: int) -> NDArray[Any]:
+    def search(node: int) -> AnyArray:
         nonlocal best, reach
         row = distances(adjacency, lengths, node)
         best = max(best, float(row.max()))
@@ -112,8 +139,10 @@ def largest_distance(adjacency: csr_array, lengths: bool) -> float:
     middle = search(int(np.maximum(end, search(int(end.argmax()))).argmin()))
     centre = min(hub, middle, key=lambda row: float(row.max()))
     for node in np.argsort(-centre, kind="stable").tolist():
+        # All nodes left are within best/2 of the centre, hence within best of each other.
         if 2 * centre[node] <= best:
             break
+        # The bound on its eccentricity may already exclude a longer distance.
         if reach[node] > best:
             search(node)
     return best if lengths else int(best)
@@ -144,16 +173,19 @@ class ExplicitGraph(LabelledGraph):
 
     def __init__(
         self,
-        edges: ArrayLike | Iterable[tuple[int, int]],
+        edges: ArrayLike | Iterable[Pair],
         *,
         lengths: ArrayLike | None = None,
-        labels: Sequence[Hashable] | None = None,
+        labels: Labels = None,
         size: int | None = None,
         name: str = "graph",
     ) -> None:
+        from scipy.sparse import csr_array
+
         self.name = name
         ends = _edge_ends(edges)
-        weights, count = np.ones(len(ends)), len(ends)
+        weights = np.ones(len(ends))
+        count = len(ends)
         if lengths is not None:
             must = f"edge lengths must be numbers, one length for each of the {count} edges"
             weights = finite_array(lengths, must, (count,), "edge lengths", "positive")
@@ -161,21 +193,34 @@ class ExplicitGraph(LabelledGraph):
         self._labels = check_labels(labels, self.size, "answers")
         self._check_edge_list(ends)
         ends = np.sort(ends, axis=1)
+        # Lexicographic order: equal graphs have equal lists of edges.
         order = np.lexsort(ends.T[::-1])
-        self._edges, self._lengths = frozen(ends[order]), frozen(weights[order])
+        self._edges = frozen(ends[order])
+        self._lengths = frozen(weights[order])
+        # Both directions of every edge: a row of the matrix is a neighbourhood.
         both = np.concatenate([self._edges, self._edges[:, ::-1]])
         self.adjacency: csr_array = csr_array(
-            (np.tile(self._lengths, 2), (both[:, 0], both[:, 1])), shape=(self.size, self.size)
+            (np.tile(self._lengths, 2), (both[:, 0], both[:, 1])),
+            shape=(self.size, self.size),
         )
         self.adjacency.sort_indices()
-        for part in (self.adjacency.data, self.adjacency.indices, self.adjacency.indptr):
+        # Graphs are shared and cached, so their arrays must not change.
+        for part in (
+            self.adjacency.data,
+            self.adjacency.indices,
+            self.adjacency.indptr,
+        ):
             frozen(part)
         self._check_connected()
-        self._last_row: tuple[int, NDArray[Any]] | None = None
+        self._last_row: tuple[int, AnyArray] | None = None
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any], *, name: str | None = None) -> ExplicitGraph:
-        """Take over a NetworkX graph; the edge attribute ``length`` is used when present.
+    def from_networkx(
+        cls, graph: networkx.Graph[Any], *, name: str | None = None
+    ) -> ExplicitGraph:
+        """Return the answer graph of a NetworkX graph, with the edge attribute ``length`` if any.
+
+        Whole-number nodes are sorted, others keep their order.
 
         >>> import networkx as nx
         >>> ExplicitGraph.from_networkx(nx.petersen_graph()).diameter
@@ -183,8 +228,11 @@ class ExplicitGraph(LabelledGraph):
         """
         if graph.is_directed() or graph.is_multigraph():
             kind = "directed" if graph.is_directed() else "multigraph"
-            raise InputError(f"an answer graph must be simple and undirected, got a {kind} one")
-        labels = list(graph.nodes)
+            raise InputError(
+                f"an answer graph must be simple and undirected, got a {kind} one"
+            )
+        nodes = list(graph.nodes)
+        labels = [nodes[k] for k in node_order(nodes)]
         place = {label: i for i, label in enumerate(labels)}
         edges = [(place[a], place[b]) for a, b in graph.edges]
         lengths = [length for _, _, length in graph.edges(data="length", default=1)]
@@ -202,12 +250,15 @@ class ExplicitGraph(LabelledGraph):
     def is_line(self) -> bool:
         """Whether labels are rising numbers and neighbourhoods are intervals."""
         labels = self.labels
-        if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in labels):
+        if not all(
+            isinstance(x, numbers.Real) and not isinstance(x, bool) for x in labels
+        ):
             return False
         if not all(a < b for a, b in itertools.pairwise(labels)):  # type: ignore[operator]
             return False
         # Node and neighbours are consecutive exactly when they span as many places as they are.
-        low, high = np.arange(self.size), np.arange(self.size)
+        low = np.arange(self.size)
+        high = np.arange(self.size)
         np.minimum.at(low, self._edges[:, 1], self._edges[:, 0])
         np.maximum.at(high, self._edges[:, 0], self._edges[:, 1])
         return bool((high - low == self.degrees).all())
@@ -218,28 +269,32 @@ class ExplicitGraph(LabelledGraph):
         value = self.distances_from(i)[j]
         return float(value) if self.has_lengths else int(value)
 
-    def distances_from(self, i: int) -> NDArray[Any]:
+    def distances_from(self, i: int) -> AnyArray:
         """Return the distances from one node to every node (read-only)."""
         self._check_node(i)
         if self.size <= LIMITS.kept:
             return np.asarray(self._distances[i])
+        # `_distances` would take n² entries here.
+        # Rows of a large graph are not kept, but callers often ask for the same one again.
         if self._last_row is None or self._last_row[0] != i:
             self._last_row = int(i), distances(self.adjacency, self.has_lengths, int(i))
         return self._last_row[1]
 
     @functools.cached_property
-    def _distances(self) -> NDArray[Any]:
+    def _distances(self) -> AnyArray:
         return distances(self.adjacency, self.has_lengths)
 
-    def distance_matrix(self) -> NDArray[Any]:
+    def distance_matrix(self) -> AnyArray:
         """Return all distances as an n × n array (read-only)."""
         self._check_matrix("the distance matrix")
         return self._distances
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes adjacent to a node, in increasing order."""
         self._check_node(i)
-        ends = self.adjacency.indices[self.adjacency.indptr[i] : self.adjacency.indptr[i + 1]]
+        ends = self.adjacency.indices[
+            self.adjacency.indptr[i] : self.adjacency.indptr[i + 1]
+        ]
         return np.asarray(ends, np.int64)
 
     def _degree(self, i: Any) -> Any:
@@ -260,11 +315,11 @@ class ExplicitGraph(LabelledGraph):
             return self.size // 2
         return largest_distance(self.adjacency, self.has_lengths)
 
-    def edge_array(self) -> NDArray[np.int64]:
+    def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), read-only."""
         return self._edges
 
-    def edge_lengths(self) -> NDArray[np.float64]:
+    def edge_lengths(self) -> Floats:
         """Return the length of every edge, in the order of :meth:`edge_array`."""
         return self._lengths
 
@@ -274,17 +329,21 @@ class ExplicitGraph(LabelledGraph):
 
     # -- validation -----------------------------------------------------------------------
 
-    def _check_edge_list(self, ends: NDArray[np.int64]) -> None:
+    def _check_edge_list(self, ends: Ints) -> None:
         outside = ends[(ends < 0) | (ends >= self.size)]
         if len(outside):
-            raise InputError(f"edges must join nodes 0 … {self.size - 1}, got node {outside[0]}")
+            raise InputError(
+                f"edges must join nodes 0 … {self.size - 1}, got node {outside[0]}"
+            )
         loops = ends[ends[:, 0] == ends[:, 1], 0]
         if len(loops):
             raise InputError(
                 f"an edge must join two different answers, got one from {self.label(loops[0])!r} "
                 "to itself"
             )
-        keys, counts = np.unique(np.sort(ends, axis=1) @ [self.size, 1], return_counts=True)
+        # An unordered pair i < j has the number i·n + j.
+        numbers = np.sort(ends, axis=1) @ [self.size, 1]
+        keys, counts = np.unique(numbers, return_counts=True)
         if (counts > 1).any():
             i, j = divmod(int(keys[counts > 1][0]), self.size)
             raise InputError(
@@ -292,6 +351,8 @@ class ExplicitGraph(LabelledGraph):
             )
 
     def _check_connected(self) -> None:
+        from scipy.sparse.csgraph import connected_components
+
         parts, part = connected_components(self.adjacency, directed=False)
         if parts > 1:
             other = int(np.flatnonzero(part != part[0])[0])
@@ -301,33 +362,41 @@ class ExplicitGraph(LabelledGraph):
             )
 
 
-def _edge_ends(edges: ArrayLike | Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-    with refusing("edges must be pairs of node indices, such as (0, 1)", TypeError, ValueError):
+def _edge_ends(edges: ArrayLike | Iterable[Pair]) -> Ints:
+    with refusing(
+        "edges must be pairs of node indices, such as (0, 1)", TypeError, ValueError
+    ):
         listed = edges if isinstance(edges, np.ndarray) else list(edges)  # type: ignore[arg-type]
         ends = np.array(listed, dtype=np.float64)
     if ends.size == 0:
         return np.zeros((0, 2), np.int64)
     if ends.ndim != 2 or ends.shape[1] != 2:
         raise InputError(f"edges must be pairs of node indices, got shape {ends.shape}")
+    # Floats up to 2^53 are exact; the comparison also refuses NaN.
     bad = ends[~(np.abs(ends) <= 2.0**53) | (ends != np.floor(ends))]
     if len(bad):
         raise InputError(f"edges must be pairs of whole node indices, got {bad[0]}")
     return ends.astype(np.int64)
 
 
-def _node_count(
-    ends: NDArray[np.int64], labels: Sequence[Hashable] | None, size: int | None
-) -> int:
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer)):
+def _node_count(ends: Ints, labels: Labels, size: int | None) -> int:
+    if size is not None and (
+        isinstance(size, bool) or not isinstance(size, int | np.integer)
+    ):
         raise InputError(f"size must be a whole number, got {size!r}")
     if labels is not None and size not in (None, len(labels)):
-        raise InputError(f"size must equal the number of labels {len(labels)}, got {size}")
+        raise InputError(
+            f"size must equal the number of labels {len(labels)}, got {size}"
+        )
     if labels is not None:
         count = len(labels)
     else:
+        # Without labels or a size the largest index decides.
         count = max(1, int(ends.max(initial=0)) + 1) if size is None else int(size)
     if count < 1:
         raise InputError(f"an answer graph needs at least one answer, got {count}")
     if count > LIMITS.row:
-        raise TooLarge(f"a listed graph may have at most {LIMITS.row} answers, got {count}")
+        raise TooLarge(
+            f"a listed graph may have at most {LIMITS.row} answers, got {count}"
+        )
     return count

@@ -1,4 +1,4 @@
-r"""Histograms by rule: how many people fall into each class.
+r"""Histograms: how many people fall into each class, with distances in closed form.
 
 A histogram of n people in m classes is a vector of non-negative integers with sum n. When the
 number of people is not fixed, the absent ones are one more class that labels do not show.
@@ -18,54 +18,67 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import LIMITS, AnyArray, GraphRule, Ints, IntTuple
 from tightrope.errors import whole_number
-from tightrope.graphs.base import LIMITS, AnswerGraph, Lattice, box_rule, check_written
+from tightrope.graphs.base import AnswerGraph, BoxEmbedding, box_rule, check_written
 from tightrope.graphs.unbounded import NoiseLattice
 
 
 class HistogramGraph(AnswerGraph):
     """What the graphs of histograms share: numbering, labels and the table of vectors."""
 
-    def __init__(self, people: int, classes: int, absent: bool, name: str | None) -> None:
+    def __init__(
+        self, people: int, classes: int, absent: bool, name: str | None
+    ) -> None:
         self.people = whole_number(people, "the number of people")
         self.classes = whole_number(classes, "the number of classes")
         self.name = name or f"histogram({people},{classes})"
         self._bins = bins = self.classes + int(bool(absent))
         small, large = sorted((self.people, bins))
-        check_written(small * math.log10((large + small) / small * math.e), 1, self.name)
+        # C(n + k, k) ≤ (e (n + k) / k)^k bounds the digits of the number of histograms.
+        digits = small * math.log10((large + small) / small * math.e)
+        check_written(digits, 1, self.name)
         self.size = comb(self.people + bins - 1, bins - 1)
 
     # -- numbering ------------------------------------------------------------------------
 
-    def vector(self, i: int) -> tuple[int, ...]:
+    def vector(self, i: int) -> IntTuple:
         """Return the counts of a node, the absent people (if any) as the last one."""
         self._check_node(i)
-        rest, left, found = int(i), self.people, []
+        # Lexicographic order: the first count is the largest one that leaves at most ``rest``
+        # histograms before it, and so on for the next class.
+        rest = int(i)
+        left = self.people
+        counts = []
         for behind in range(self._bins - 1, 0, -1):
             ways = comb(left + behind, behind)
             smaller = partial(_smaller_first, ways, left, behind)
+            # The number of smaller histograms rises with the count, so bisection finds it.
             count = bisect_right(range(left + 1), rest, key=smaller) - 1
             rest -= smaller(count)
             left -= count
-            found.append(count)
-        return (*found, left)
+            counts.append(count)
+        return (*counts, left)
 
     def node(self, vector: Sequence[int]) -> int:
         """Return the node with these counts, the absent people (if any) as the last one."""
-        number, left = 0, self.people
+        number = 0
+        left = self.people
         for behind, count in zip(range(self._bins - 1, 0, -1), vector, strict=False):
-            number += _smaller_first(comb(left + behind, behind), left, behind, int(count))
+            # The rank: histograms that agree so far and have less here come first.
+            number += _smaller_first(
+                comb(left + behind, behind), left, behind, int(count)
+            )
             left -= int(count)
         return number
 
     @property
-    def label_rule(self) -> tuple[Any, ...]:
+    def label_rule(self) -> GraphRule:
         """The number of people and of classes, and whether people may be absent."""
         return "histograms", self.people, self.classes, self._bins
 
-    def label(self, i: int) -> tuple[int, ...]:
+    def label(self, i: int) -> IntTuple:
         """Return the tuple of counts, one for each class."""
         return self.vector(i)[: self.classes]
 
@@ -73,10 +86,12 @@ class HistogramGraph(AnswerGraph):
         return self.node(label)
 
     @functools.cached_property
-    def vectors(self) -> NDArray[np.int64]:
+    def vectors(self) -> Ints:
         """All vectors in node order."""
         self._check_length(self.size * self._bins, "the table of histograms")
-        left, columns = np.array([self.people]), list[NDArray[np.int64]]()
+        # Every prefix is repeated for each count that the people left allow next.
+        left = np.array([self.people])
+        columns = list[Ints]()
         for _ in range(self._bins - 1):
             ways = left + 1
             first = np.repeat(np.cumsum(ways) - ways, ways)
@@ -89,10 +104,10 @@ class HistogramGraph(AnswerGraph):
     # -- distances ------------------------------------------------------------------------
 
     @abstractmethod
-    def _apart(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: Ints) -> Any:
         """Return the distance for differences of vectors."""
 
-    def _rows(self, i: Any) -> NDArray[np.int64]:
+    def _rows(self, i: Any) -> Ints:
         """Return the vector of a node, or all vectors for the array of all nodes."""
         return np.array(self.vector(i)) if isinstance(i, int) else self.vectors
 
@@ -103,24 +118,26 @@ class HistogramGraph(AnswerGraph):
 
     @property
     @abstractmethod
-    def _choices(self) -> NDArray[np.int64]:
+    def _choices(self) -> Ints:
         """For each class, to how many others one of its people can move in one step."""
 
     @abstractmethod
     def _takers(self, give: int) -> Iterable[int]:
         """Return the classes to which people of a class can move."""
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the histograms after one person moves."""
-        here, near = self.vector(i), []
+        here = self.vector(i)
+        near = []
         for give in (k for k, count in enumerate(here) if count):
             for take in self._takers(give):
                 moved = list(here)
                 moved[give] -= 1
                 moved[take] += 1
                 near.append(self.node(moved))
-        # Numbers of nodes may be longer than 64 bits: these arrays hold whole numbers of any size.
-        return np.array(sorted(near), np.int64 if self.size <= LIMITS.address else object)
+        # Node numbers may exceed 64 bits: such arrays hold Python integers.
+        kind = np.int64 if self.size <= LIMITS.address else object
+        return np.array(sorted(near), kind)
 
     def _degree(self, i: Any) -> Any:
         return (self._rows(i) > 0) @ self._choices
@@ -128,13 +145,16 @@ class HistogramGraph(AnswerGraph):
     @property
     def degree_range(self) -> tuple[int, int]:
         """The degrees with everybody in one class, and with as many filled as people allow."""
+        # A filled class can give a person to each class it may move to.
         choices = np.sort(self._choices)
         return int(choices[0]), int(choices[-self.people :].sum())
 
     @property
     def edge_count(self) -> int:
         """Half the moves: in so many histograms there is somebody in a class."""
-        return comb(self.people + self._bins - 2, self._bins - 1) * int(self._choices.sum()) // 2
+        # One person in the class, the other n - 1 anywhere: C(n - 1 + m - 1, m - 1).
+        filled = comb(self.people + self._bins - 2, self._bins - 1)
+        return filled * int(self._choices.sum()) // 2
 
 
 class Histograms(HistogramGraph):
@@ -165,12 +185,17 @@ class Histograms(HistogramGraph):
     """
 
     def __init__(
-        self, people: int, classes: int, *, absent: bool = False, name: str | None = None
+        self,
+        people: int,
+        classes: int,
+        *,
+        absent: bool = False,
+        name: str | None = None,
     ) -> None:
         super().__init__(people, classes, absent, name)
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The number of people and of classes; two classes are a path, one person a clique."""
         if self._bins <= 2 or self.people == 1:
             return box_rule((self.size, 1 if self._bins <= 2 else self.size))
@@ -181,21 +206,29 @@ class Histograms(HistogramGraph):
         """All whole numbers in the classes with one sum."""
         if self._bins == 1:
             return None
-        return NoiseLattice("roots", self._bins, self.people, hidden=self._bins > self.classes)
+        return NoiseLattice(
+            "roots", self._bins, self.people, hidden=self._bins > self.classes
+        )
 
-    def _apart(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: Ints) -> Any:
+        # ½ ‖x − y‖₁: each move lowers one class and raises another.
         return np.abs(gaps).sum(axis=-1) // 2
 
-    def lattice(self) -> Lattice | None:
+    def lattice(self) -> BoxEmbedding | None:
         """Drop the last class, which the others determine."""
-        box, free = (self.people + 1) ** (self._bins - 1), self._bins - 1
+        box = (self.people + 1) ** (self._bins - 1)
+        free = self._bins - 1
         if not 1 <= free <= 4 or box > 50 * self.size:
             return None
         shape = (self.people + 1,) * free
-        return shape, _moved_people, np.ravel_multi_index(tuple(self.vectors[:, :-1].T), shape)
+        return (
+            shape,
+            _moved_people,
+            np.ravel_multi_index(tuple(self.vectors[:, :-1].T), shape),
+        )
 
     @property
-    def _choices(self) -> NDArray[np.int64]:
+    def _choices(self) -> Ints:
         return np.full(self._bins, self._bins - 1)
 
     def _takers(self, give: int) -> Iterable[int]:
@@ -224,22 +257,27 @@ class AddRemoveHistograms(HistogramGraph):
         super().__init__(people, classes, True, name)
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The number of people and of classes; one class is a path, one person a star."""
         if self.classes == 1:
             return box_rule((self.size, 1))
-        return ("star", self.classes) if self.people == 1 else ("sets", self.people, self.classes)
+        return (
+            ("star", self.classes)
+            if self.people == 1
+            else ("sets", self.people, self.classes)
+        )
 
     @property
     def unbounded(self) -> NoiseLattice:
         """All whole numbers in the classes."""
         return NoiseLattice("cross", self.classes, self.people)
 
-    def _apart(self, gaps: NDArray[np.int64]) -> Any:
+    def _apart(self, gaps: Ints) -> Any:
+        # ‖x − y‖₁ without the absent people.
         return np.abs(gaps[..., :-1]).sum(axis=-1)
 
     @property
-    def _choices(self) -> NDArray[np.int64]:
+    def _choices(self) -> Ints:
         return np.array([1] * self.classes + [self.classes])
 
     def _takers(self, give: int) -> Iterable[int]:
@@ -251,8 +289,9 @@ class AddRemoveHistograms(HistogramGraph):
         return self.people * min(2, self.classes)
 
 
-def _moved_people(gaps: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+def _moved_people(gaps: Sequence[AnyArray]) -> Ints:
     """Return the distance of histograms from the differences in all classes but the last."""
+    # max(Σ(x − y)⁺, Σ(y − x)⁺): the last class takes up the difference.
     more = functools.reduce(np.add, [np.maximum(gap, 0) for gap in gaps])
     less = functools.reduce(np.add, [np.maximum(-gap, 0) for gap in gaps])
     return np.asarray(np.maximum(more, less))
@@ -260,4 +299,5 @@ def _moved_people(gaps: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 def _smaller_first(ways: int, left: int, behind: int, count: int) -> int:
     """Return how many of the ways to place the people left begin with less than a count."""
+    # All ways, less those with at least ``count`` people in the first class.
     return ways - comb(left - count + behind, behind)

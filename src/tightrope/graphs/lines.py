@@ -1,4 +1,4 @@
-r"""Answers on lines, rings, stars, cliques and trees, by rule.
+r"""Answers on lines, rings, stars, cliques and trees, with distances in closed form.
 
 When one person comes or goes (:class:`CappedPathPower`), an edge joins a database to one with a
 person less. The smaller answer must therefore be reachable with one person less than there may be,
@@ -8,18 +8,72 @@ which takes away the edges between answers that only a full database gives.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import GraphRule, Ints, IntTuple, Pair
 from tightrope.errors import whole_number
-from tightrope.graphs.base import AnswerGraph, RegularGraph, box_rule, check_written, frozen
+from tightrope.graphs.base import (
+    AnswerGraph,
+    RegularGraph,
+    box_rule,
+    check_written,
+    frozen,
+)
 from tightrope.graphs.registry import Parameter, family
 from tightrope.graphs.unbounded import NoiseLattice
 
 _NODES = Parameter("n", "number of answers")
+
+
+@dataclass(frozen=True, eq=False)
+class Coset:
+    """Some answers of a line, in order, and how many of them lie within a largest step.
+
+    >>> [coset.answers.tolist() for coset in cosets_of(7, 3, 2)]
+    [[0, 2, 3, 5, 6], [1, 4]]
+    """
+
+    answers: Ints
+    steps: int
+
+    @property
+    def graph(self) -> PathPower:
+        """The distances between the answers."""
+        last = len(self.answers) - 1
+        return PathPower(last + 1, max(1, min(self.steps, last)))
+
+
+def width_of_line(graph: AnswerGraph) -> int | None:
+    """Return how far apart neighbours are on a line; in a clique all of it, as odd medians are.
+
+    >>> width_of_line(PathPower(9, 3)), width_of_line(Clique(5)), width_of_line(Star(3))
+    (3, 4, None)
+    """
+    if graph.power is None and graph.is_clique:
+        return max(1, graph.size - 1)
+    return graph.power
+
+
+def cosets_of(size: int, width: int, stride: int) -> list[Coset]:
+    """Return the cosets of a line: answers whose remainder modulo the width is j modulo s.
+
+    Between an answer and the one a largest step further there are always as many of a coset, so
+    its distances are those of a power of a path.
+
+    >>> coset = cosets_of(20, 5, 2)[0]
+    >>> coset.steps, coset.graph.distance(0, 4), PathPower(20, 5).distance(0, 7)
+    (3, 2, 2)
+    """
+    answers = np.arange(size)
+    place = answers % width % stride
+    return [
+        Coset(answers[place == j], len(range(j, width, stride)))
+        for j in range(int(place.max()) + 1)
+    ]
 
 
 @family("path", _NODES, meaning="answers in a row", example="path(6)", drawn="path(5)")
@@ -38,7 +92,7 @@ class PathPower(AnswerGraph):
     name
         Text that describes the graph.
     start, step
-        Node i stands for start + i · step.
+        The answer of node i is start + i · step.
 
     Examples
     --------
@@ -59,8 +113,10 @@ class PathPower(AnswerGraph):
     ) -> None:
         self.size = whole_number(size, "the number of answers")
         self.width = whole_number(width, "the largest difference between neighbours")
-        self.name = name or (f"path({size})" if width == 1 else f"path_power({size},{width})")
-        self.start, self.step = start, step
+        plain = f"path({size})" if width == 1 else f"path_power({size},{width})"
+        self.name = name or plain
+        self.start = start
+        self.step = step
 
     @property
     def power(self) -> int | None:
@@ -68,7 +124,7 @@ class PathPower(AnswerGraph):
         return min(self.width, max(1, self.size - 1))
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """One side of a box."""
         return box_rule((self.size, self.width))
 
@@ -84,34 +140,39 @@ class PathPower(AnswerGraph):
         return 0, min(self.width, self.size - 1), 1.0
 
     def _far(self, i: int, j: Any) -> Any:
+        # ⌈|i − j| / w⌉
         return -(-abs(i - j) // self.width)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes at most ``width`` away."""
         self._check_node(i)
         self._check_length(self.degree(i), "a row of neighbours")
         first = max(0, i - self.width)
-        return np.delete(np.arange(first, min(self.size, i + self.width + 1)), i - first)
+        return np.delete(
+            np.arange(first, min(self.size, i + self.width + 1)), i - first
+        )
 
     def _degree(self, i: Any) -> Any:
         return np.minimum(i, self.width) + np.minimum(self.size - 1 - i, self.width)
 
-    def edge_array(self) -> NDArray[np.int64]:
+    def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
         self._check_edges()
+        # Node i has min(w, n − 1 − i) later neighbours, numbered i + 1, i + 2, …
         later = np.minimum(np.arange(self.size)[::-1], self.width)
         first = np.repeat(np.arange(self.size), later)
         place = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
         return frozen(np.stack([first, first + 1 + place], axis=1))
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The degrees at the ends and in the middle."""
         return self.degree(0), self.degree((self.size - 1) // 2)
 
     @property
     def edge_count(self) -> int:
         """The number of edges."""
+        # Σ_{k ≤ w} (n − k): one term for each difference.
         reach = min(self.width, self.size - 1)
         return reach * self.size - reach * (reach + 1) // 2
 
@@ -120,12 +181,14 @@ class PathPower(AnswerGraph):
         """The distance between the two ends."""
         return int(self.distance(0, self.size - 1))
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
+    def ball_sizes(self, i: int) -> IntTuple:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         self._check_node(i)
         self._check_length(self.diameter + 1, "the list of ball sizes")
-        left, right = int(i), self.size - 1 - int(i)
+        left = int(i)
+        right = self.size - 1 - int(i)
         farthest = -(-max(left, right) // self.width)
+        # Within distance d lie the nodes at most d·w to the left and to the right.
         reach = np.arange(farthest + 1) * min(self.width, self.size)
         within = np.minimum(left, reach) + np.minimum(right, reach)
         return (1, *np.diff(within).tolist())
@@ -149,7 +212,9 @@ class CappedPathPower(PathPower):
     def __init__(self, people: int, width: int, *, name: str | None = None) -> None:
         self.people = whole_number(people, "the number of people")
         width = whole_number(width, "the largest value")
-        super().__init__(self.people * width + 1, width, name=name or f"sum({people},{width})")
+        super().__init__(
+            self.people * width + 1, width, name=name or f"sum({people},{width})"
+        )
         #: The largest answer that leaves room for one more person.
         self.cap = (self.people - 1) * width
 
@@ -159,11 +224,15 @@ class CappedPathPower(PathPower):
         return 1 if self.width == 1 else None
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The number of people and the largest value; one person makes a star."""
         if self.width == 1:
             return super().rule
-        return ("star", self.width) if self.people == 1 else ("capped", self.people, self.width)
+        return (
+            ("star", self.width)
+            if self.people == 1
+            else ("capped", self.people, self.width)
+        )
 
     @property
     def unbounded(self) -> NoiseLattice:
@@ -171,32 +240,35 @@ class CappedPathPower(PathPower):
         return NoiseLattice("line", 1, self.size - 1, self.width, ends=True)
 
     def _far(self, i: int, j: Any) -> Any:
+        # Between two sums above the cap somebody must leave first.
         full = (i != j) & (np.minimum(i, j) > self.cap)
         return np.where(full, 2, super()._far(i, j))
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes adjacent to a node."""
         near = super().neighbours(i)
         return near[near <= self.cap] if i > self.cap else near
 
-    def edge_array(self) -> NDArray[np.int64]:
+    def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
         edges = super().edge_array()
         return frozen(edges[edges[:, 0] <= self.cap])
 
     def _degree(self, i: Any) -> Any:
+        # Of the w nodes below, those above the cap are not adjacent to another one above it.
         below = np.minimum(i, self.width) - np.maximum(0, i - 1 - self.cap)
         above = np.minimum(self.size - 1 - i, self.width)
         return below + np.where(i <= self.cap, above, 0)
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The degree of the largest sum, and the largest: nothing is lost at and below ``cap``."""
         return 1, self.degree(min(self.cap, (self.size - 1) // 2))
 
     @property
     def edge_count(self) -> int:
         """The number of edges."""
+        # The w largest answers are not adjacent to each other: w(w - 1)/2 pairs.
         return super().edge_count - self.width * (self.width - 1) // 2
 
     @property
@@ -209,7 +281,10 @@ class CappedPathPower(PathPower):
 
 
 @family(
-    "cycle", Parameter("n", "number of answers", 3), meaning="answers in a ring", example="cycle(8)"
+    "cycle",
+    Parameter("n", "number of answers", 3),
+    meaning="answers in a ring",
+    example="cycle(8)",
 )
 class Cycle(RegularGraph):
     """Answers on a ring, each adjacent to the next.
@@ -228,7 +303,7 @@ class Cycle(RegularGraph):
         self.name = name or f"cycle({size})"
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The ring; three answers are a clique."""
         return ("ring", self.size) if self.size > 3 else box_rule((3, 2))
 
@@ -238,9 +313,10 @@ class Cycle(RegularGraph):
 
     def _far(self, i: int, j: Any) -> Any:
         gap = abs(i - j)
+        # The shorter way round.
         return np.minimum(gap, self.size - gap)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the two nodes beside a node."""
         self._check_node(i)
         return np.array(sorted({(i - 1) % self.size, (i + 1) % self.size}))
@@ -254,7 +330,7 @@ class Cycle(RegularGraph):
 class CompleteGraph(RegularGraph):
     """Every two answers adjacent, whatever the lengths of the edges."""
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return all other nodes."""
         self._check_node(i)
         self._check_row("a row of neighbours")
@@ -267,7 +343,11 @@ class CompleteGraph(RegularGraph):
 
 
 @family(
-    "clique", _NODES, meaning="every two answers adjacent", example="clique(4)", drawn="clique(6)"
+    "clique",
+    _NODES,
+    meaning="every two answers adjacent",
+    example="clique(4)",
+    drawn="clique(6)",
 )
 class Clique(CompleteGraph):
     """Every two answers adjacent, as for ``choice(c)`` [B, Ex 30].
@@ -283,7 +363,7 @@ class Clique(CompleteGraph):
         self.name = name or f"clique({size})"
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """One side of a box, all of it within reach."""
         return box_rule((self.size, self.size))
 
@@ -299,7 +379,7 @@ class Clique(CompleteGraph):
         """1, or 0 for a single answer."""
         return int(self.size > 1)
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
+    def ball_sizes(self, i: int) -> IntTuple:
         """Return how many nodes lie at distance 0 and 1 from a node."""
         self._check_node(i)
         return (1, self.size - 1) if self.size > 1 else (1,)
@@ -327,18 +407,22 @@ class BalancedTree(AnswerGraph):
     def __init__(self, branches: int, height: int, *, name: str | None = None) -> None:
         self.branches = whole_number(branches, "the number of branches")
         self.height = whole_number(height, "the height of the tree", 0)
-        check_written(height * math.log10(branches), height, name or f"tree({branches},{height})")
+        self.name = name or f"tree({branches},{height})"
+        check_written(height * math.log10(branches), height, self.name)
         #: The number of nodes at each depth.
         self.levels = tuple(self.branches**depth for depth in range(self.height + 1))
         self.size = sum(self.levels)
-        self.name = name or f"tree({branches},{height})"
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """Branches and height; one branch is a path, one level a star."""
         if self.branches == 1 or self.size <= 2:
             return box_rule((self.size, 1))
-        return ("star", self.branches) if self.height == 1 else ("tree", self.branches, self.height)
+        return (
+            ("star", self.branches)
+            if self.height == 1
+            else ("tree", self.branches, self.height)
+        )
 
     def parent(self, i: int) -> int:
         """Return the node above a node other than the root."""
@@ -354,15 +438,18 @@ class BalancedTree(AnswerGraph):
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of steps up to the common ancestor and down again."""
-        one, other = self._path_up(i), self._path_up(j)
-        while one and other and one[-1] == other[-1]:
-            one.pop()
-            other.pop()
-        return len(one) + len(other)
+        from_i = self._path_up(i)
+        from_j = self._path_up(j)
+        # Drop the common ancestors from the root on; the rest leads to the deepest of them.
+        while from_i and from_j and from_i[-1] == from_j[-1]:
+            from_i.pop()
+            from_j.pop()
+        return len(from_i) + len(from_j)
 
-    def distances_from(self, i: int) -> NDArray[np.int64]:
+    def distances_from(self, i: int) -> Ints:
         """Return the distances from one node to every node."""
         self._check_row("a row of distances")
+        # Distances grow by 1 from parent to child, except along the path up from i itself.
         above = dict(enumerate(reversed(self._path_up(i))))
         row = np.empty(self.size, np.int64)
         row[0] = len(above) - 1
@@ -375,22 +462,26 @@ class BalancedTree(AnswerGraph):
             start += width
         return row
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the parent and the children."""
         self._check_node(i)
         self._check_address()
         self._check_length(self.degree(i), "a row of neighbours")
         first = self.branches * int(i) + 1
-        children = np.arange(first, first + self.branches if first < self.size else first)
+        last = first + self.branches if first < self.size else first
+        children = np.arange(first, last)
         return np.concatenate([[self.parent(i)], children]) if i else children
 
     def _degree(self, i: Any) -> Any:
+        # All nodes but those of the last level have children.
         return 1 * (i > 0) + np.where(i < self.size - self.levels[-1], self.branches, 0)
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The degrees of a leaf and below the root, or the root's own in a tree of height 1."""
-        return int(self.height > 0), self.branches + int(self.height > 1) if self.height else 0
+        if not self.height:
+            return 0, 0
+        return 1, self.branches + int(self.height > 1)
 
     @property
     def edge_count(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
+from tightrope.arrays import IntTuple
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs.explicit import ExplicitGraph
 from tightrope.graphs.registry import Parameter, family
@@ -44,12 +45,14 @@ def chang(which: int = 1) -> ExplicitGraph:
     }
     if which not in cycles:
         raise InputError(f"there are Chang graphs 1, 2 and 3, got {which!r}")
+    # The edges of the cycles, which are pairs out of eight, that is nodes.
     switched = {
         tuple(sorted((ring[k], ring[(k + 1) % len(ring)])))
         for ring in cycles[which]
         for k in range(len(ring))
     }
     pairs = list(itertools.combinations(range(8), 2))
+    # Switching exchanges edges and non-edges between the chosen nodes and the others.
     return _graph(
         pairs,
         lambda a, b: bool(set(a) & set(b)) != ((a in switched) != (b in switched)),
@@ -71,7 +74,9 @@ def truncated_tetrahedron() -> ExplicitGraph:
     (12, (1, 3, 4, 4))
     """
     corners = list(itertools.permutations(range(4), 2))
-    return _graph(corners, lambda x, y: x[0] == y[0] or x == y[::-1], "truncated_tetrahedron")
+    return _graph(
+        corners, lambda x, y: x[0] == y[0] or x == y[::-1], "truncated_tetrahedron"
+    )
 
 
 @family(
@@ -94,14 +99,17 @@ def folded_cube(dimension: int) -> ExplicitGraph:
     name = f"folded_cube({dimension})"
     if bits > 16:
         raise TooLarge(f"the edges of {name} are listed: its dimension is at most 17")
+    # Flip one bit, or all of them: the opposite corner.
     flips = [*(1 << k for k in range(bits)), 2**bits - 1]
     edges = [(i, i ^ flip) for i in range(2**bits) for flip in flips if i < i ^ flip]
-    return ExplicitGraph(edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name)
+    return ExplicitGraph(
+        edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name
+    )
 
 
 def _graph(
-    labels: Sequence[tuple[int, ...]],
-    near: Callable[[tuple[int, ...], tuple[int, ...]], bool],
+    labels: Sequence[IntTuple],
+    near: Callable[[IntTuple, IntTuple], bool],
     name: str,
 ) -> ExplicitGraph:
     numbered = itertools.combinations(enumerate(labels), 2)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import functools
 import reprlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, AnyArray, Floats, Labels
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs.base import LIMITS, check_labels, finite_array, frozen
+from tightrope.graphs.base import check_labels, finite_array, frozen
 from tightrope.graphs.explicit import LabelledGraph
 from tightrope.graphs.lines import CompleteGraph
 
 #: Mean radius of the Earth, in kilometres.
 EARTH_RADIUS_KM = 6371.0088
-
-Array = NDArray[np.float64]
-
 
 #: The metrics by name, each with the name that SciPy has for it; ``haversine`` takes latitude and
 #: longitude in degrees and gives kilometres, by the chord between places on the unit sphere.
@@ -63,12 +60,14 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         points: ArrayLike,
         *,
         metric: str = "euclidean",
-        labels: Sequence[Hashable] | None = None,
+        labels: Labels = None,
         name: str = "points",
     ) -> None:
         if metric not in METRICS:
-            raise InputError(f"the metric must be one of {', '.join(METRICS)}, got {metric!r}")
-        self.points: Array = _checked_points(points, metric)
+            raise InputError(
+                f"the metric must be one of {', '.join(METRICS)}, got {metric!r}"
+            )
+        self.points: Floats = _checked_points(points, metric)
         self.metric = metric
         self._spots = _on_sphere(self.points) if metric == "haversine" else self.points
         self.size = len(self.points)
@@ -76,22 +75,23 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         self._labels = check_labels(labels, self.size, "answers")
         self._check_apart()
 
-    def _far_from(self, i: int, others: slice) -> Array:
+    def _far_from(self, i: int, others: slice) -> Floats:
         """Return how far some points are from one of them."""
         from scipy.spatial.distance import cdist
 
         here = self._spots[i : i + 1]
-        far: Array = cdist(self._spots[others], here, METRICS[self.metric])[:, 0]
+        distances: Floats = cdist(self._spots[others], here, METRICS[self.metric])[:, 0]
         if self.metric == "haversine":
-            far = 2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(1, far / 2))
-        return far
+            # A chord c of the unit sphere spans the angle 2 asin(c/2).
+            distances = 2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(1, distances / 2))
+        return distances
 
     @functools.cached_property
     def has_lengths(self) -> bool:
         """Whether two of the points are not at distance 1."""
         return any((row != 1).any() for row in self._rows())
 
-    def _rows(self) -> Iterator[Array]:
+    def _rows(self) -> Iterator[Floats]:
         """Yield for each point how far those after it are."""
         for i in range(self.size):
             yield self._far_from(i, slice(i + 1, None))
@@ -102,12 +102,12 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         self._check_node(j)
         return float(self._far_from(i, slice(j, j + 1))[0])
 
-    def distances_from(self, i: int) -> NDArray[Any]:
+    def distances_from(self, i: int) -> AnyArray:
         """Return how far every point is from one of them (whole numbers without lengths)."""
         self._check_node(i)
         return self._far_from(i, slice(None)).astype(float if self.has_lengths else int)
 
-    def edge_lengths(self) -> Array:
+    def edge_lengths(self) -> Floats:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
         self._check_edges()
         return frozen(np.concatenate(list(self._rows())))
@@ -133,35 +133,41 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         from scipy.spatial import KDTree
 
         least = 1e-6 if self.metric == "haversine" else 0
+        # Only nearest neighbours can coincide: n log n instead of all pairs.
         gaps, nearest = KDTree(self._spots).query(self._spots, k=2)
         for i in np.flatnonzero(gaps[:, 1] <= near).tolist():
-            one, other = nearest[i].tolist()
-            j = one if one != i else other
+            j = next(k for k in nearest[i].tolist() if k != i)
             if self.distance(i, j) <= least:
-                one, other = (reprlib.repr(self.label(k)) for k in sorted((i, j)))
+                first, second = (reprlib.repr(self.label(k)) for k in sorted((i, j)))
                 raise InputError(
-                    f"points must be in different places, got {one} and {other} in the same one"
+                    f"points must be in different places, got {first} and {second} in the same one"
                 )
 
 
-def _on_sphere(degrees: Array) -> Array:
+def _on_sphere(degrees: Floats) -> Floats:
     """Turn latitude and longitude into a place on the unit sphere."""
+    # Chords on the unit sphere allow a k-d tree, which degrees do not.
     latitude, longitude = np.radians(degrees).T
     flat = np.cos(latitude)
-    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1)
+    return np.stack(
+        [flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=1
+    )
 
 
-def _checked_points(points: ArrayLike, metric: str) -> Array:
+def _checked_points(points: ArrayLike, metric: str) -> Floats:
     must = "points must be rows of coordinates, as many numbers in each"
     values = finite_array(points, must, (None, None), "coordinates")
-    if np.abs(values).max() > 1e150:  # squares would overflow
+    # Squares of larger coordinates overflow.
+    if np.abs(values).max() > 1e150:
         raise InputError("coordinates must be finite when squared, got one above 1e150")
     if metric == "haversine":
         if values.shape[1] != 2:
             raise InputError(
                 f"haversine needs latitude and longitude, got {values.shape[1]} columns"
             )
-        wrong = np.flatnonzero((np.abs(values[:, 0]) > 90) | (np.abs(values[:, 1]) > 360))
+        wrong = np.flatnonzero(
+            (np.abs(values[:, 0]) > 90) | (np.abs(values[:, 1]) > 360)
+        )
         if len(wrong):
             raise InputError(
                 f"latitude must be within ±90 and longitude within ±360 degrees, "

@@ -1,4 +1,4 @@
-r"""Products of answer graphs by rule, and graphs on the tuples of a grid.
+r"""Products of answer graphs, never listed, and graphs on the tuples of a grid.
 
 In the Cartesian product :math:`d = \sum_k d_k` (databases: one factor for each person), in the
 strong product :math:`d = \max_k d_k` (bundles of counts: one person changes them all at once).
@@ -12,31 +12,38 @@ import itertools
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import AnyArray, GraphRule, Ints, IntTuple, Pair
 from tightrope.errors import InputError, whole_number
-from tightrope.graphs.base import AnswerGraph, IntersectionNumbers, box_rule, check_written
+from tightrope.graphs.base import (
+    AnswerGraph,
+    IntersectionNumbers,
+    box_rule,
+    check_written,
+)
 from tightrope.graphs.lines import Clique, PathPower, Star
 from tightrope.graphs.registry import Parameter, family
 from tightrope.graphs.unbounded import NoiseLattice
 
 
-def digits_of(number: int, sides: Sequence[int]) -> tuple[int, ...]:
+def digits_of(number: int, sides: Sequence[int]) -> IntTuple:
     """Return the coordinates of a place in a grid, the last one fastest.
 
     >>> digits_of(7, (2, 3, 4)), number_of((0, 1, 3), (2, 3, 4))
     ((0, 1, 3), 7)
     """
-    rest, found = int(number), []
+    rest = int(number)
+    digits = []
     for side in reversed(sides):
         rest, digit = divmod(rest, side)
-        found.append(digit)
-    return tuple(reversed(found))
+        digits.append(digit)
+    # Digits come from the last coordinate on.
+    return tuple(reversed(digits))
 
 
 def number_of(digits: Iterable[int], sides: Sequence[int]) -> int:
@@ -52,15 +59,15 @@ class GridGraph(AnswerGraph):
 
     fills_grid = True
     #: How many answers there are along each side.
-    sides: tuple[int, ...]
+    sides: IntTuple
 
-    def digits(self, i: int) -> tuple[int, ...]:
+    def digits(self, i: int) -> IntTuple:
         """Return the coordinates of a node."""
         self._check_node(i)
         return digits_of(i, self.sides)
 
     @property
-    def label_rule(self) -> tuple[Any, ...] | None:
+    def label_rule(self) -> GraphRule | None:
         """A grid."""
         return "grid", self.sides
 
@@ -69,7 +76,9 @@ class GridGraph(AnswerGraph):
         return self.digits(i)
 
     def _place(self, label: Any) -> int:
-        return number_of([self._digit(k, part) for k, part in enumerate(label)], self.sides)
+        return number_of(
+            [self._digit(k, part) for k, part in enumerate(label)], self.sides
+        )
 
     def _digit(self, k: int, part: Any) -> int:
         """Return a coordinate of a node from that of a label, or raise anything."""
@@ -83,7 +92,9 @@ class ProductGraph(GridGraph):
     _sign: str
     _combine: np.ufunc
 
-    def __init__(self, factors: Sequence[AnswerGraph], *, name: str | None = None) -> None:
+    def __init__(
+        self, factors: Sequence[AnswerGraph], *, name: str | None = None
+    ) -> None:
         if not factors:
             raise InputError("a product needs at least one factor")
         if any(factor.has_lengths for factor in factors):
@@ -99,22 +110,23 @@ class ProductGraph(GridGraph):
         return self._factors
 
     @functools.cached_property
-    def rule(self) -> tuple[Any, ...] | None:
+    def rule(self) -> GraphRule | None:
         """The factors' rules; factors of one node say nothing."""
         rules = [factor.rule for factor in self.factors if factor.size > 1]
-        found = [rule for rule in rules if rule is not None]
-        if len(found) < len(rules):
+        known = [rule for rule in rules if rule is not None]
+        if len(known) < len(rules):
             return None
-        if len(found) < 2:
-            return found[0] if found else box_rule()
-        return self._joined(found)
+        if len(known) < 2:
+            return known[0] if known else box_rule()
+        return self._joined(known)
 
-    def _joined(self, rules: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _joined(self, rules: list[GraphRule]) -> GraphRule:
+        # Products of products are flattened: equal graphs get equal rules.
         inner = [rule[1:] if rule[0] == self.product else (rule,) for rule in rules]
         return self.product, *itertools.chain.from_iterable(inner)
 
     @functools.cached_property
-    def label_rule(self) -> tuple[Any, ...] | None:
+    def label_rule(self) -> GraphRule | None:
         """A grid, where every factor numbers its labels from 0."""
         if any(factor.label_rule != ("steps", 0, 1) for factor in self.factors):
             return None
@@ -122,28 +134,40 @@ class ProductGraph(GridGraph):
 
     def label(self, i: int) -> Hashable:
         """Return the tuple of the factors' answers."""
-        return tuple(f.label(d) for f, d in zip(self.factors, self.digits(i), strict=True))
+        return tuple(factor.label(digit) for factor, digit in self._places(i))
 
     def _digit(self, k: int, part: Any) -> int:
         return self.factors[k].index(part)
 
     def distance(self, i: int, j: int) -> int:
         """Return the sum of the factors' distances, or the largest of them."""
-        pairs = zip(self.factors, self.digits(i), self.digits(j), strict=True)
-        return int(self._combine.reduce([f.distance(a, b) for f, a, b in pairs], dtype=object))
+        distances = [
+            factor.distance(digit, other)
+            for (factor, digit), other in zip(
+                self._places(i), self.digits(j), strict=True
+            )
+        ]
+        return int(self._combine.reduce(distances, dtype=object))
 
     @functools.cached_property
     def diameter(self) -> int:
         """The sum of the factors' diameters, or the largest of them."""
-        return int(self._combine.reduce(self._each(lambda f: int(f.diameter)), dtype=object))
+        diameters = self._each(lambda factor: int(factor.diameter))
+        return int(self._combine.reduce(diameters, dtype=object))
 
-    def distances_from(self, i: int) -> NDArray[np.int64]:
+    def distances_from(self, i: int) -> Ints:
         """Return the distances from one node to every node."""
         self._check_row("a row of distances")
-        rows = [f.distances_from(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
+        rows = [f.distances_from(d) for f, d in self._places(i)]
         return self._grid(rows, self._combine.outer)
 
-    def _grid(self, rows: Sequence[NDArray[Any]], outer: Callable[[Any, Any], Any]) -> NDArray[Any]:
+    def _places(self, i: int) -> Iterator[tuple[AnswerGraph, int]]:
+        """Return every factor with the coordinate of a node in it."""
+        return zip(self.factors, self.digits(i), strict=True)
+
+    def _grid(
+        self, rows: Sequence[AnyArray], outer: Callable[[Any, Any], Any]
+    ) -> AnyArray:
         """Combine one row for each factor into a row of the product."""
         return functools.reduce(lambda left, right: outer(left, right).ravel(), rows)
 
@@ -163,29 +187,34 @@ class ProductGraph(GridGraph):
 
     def degree(self, i: int) -> int:
         """Return the number of neighbours."""
-        each = [f.degree(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        return functools.reduce(self._joint_degree, each)
+        degrees = [f.degree(d) for f, d in self._places(i)]
+        return functools.reduce(self._joint_degree, degrees)
 
     @functools.cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """The degree of every node."""
         self._check_row("the list of degrees")
         rows = [factor.degrees for factor in self.factors]
-        return self._grid(rows, lambda one, other: self._joint_degree(one[:, None], other))
+        return self._grid(
+            rows, lambda one, other: self._joint_degree(one[:, None], other)
+        )
 
     @functools.cached_property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """The smallest and the largest degree: those of the factors together."""
-        low, high = zip(*self._each(lambda factor: factor.degree_range), strict=True)
-        return functools.reduce(self._joint_degree, low), functools.reduce(self._joint_degree, high)
+        ranges = zip(*self._each(lambda factor: factor.degree_range), strict=True)
+        low, high = (functools.reduce(self._joint_degree, ends) for ends in ranges)
+        return low, high
 
     @functools.cached_property
     def edge_count(self) -> int:
         """The number of edges.
 
-        The rule for degrees is linear in each factor, and the degrees of a random node in the
-        factors are independent: their means give the mean of the product.
+        The joint degree is linear in the degree of each factor, and the degrees of a random node
+        in the factors are independent: their means give the mean of the product.
         """
+        # 2 |E| / n is the mean degree.
+        # One computation for each different factor, whatever the number of factors.
         means = self._each(lambda factor: Fraction(2 * factor.edge_count, factor.size))
         return int(self.size * functools.reduce(self._joint_degree, means) / 2)
 
@@ -199,7 +228,7 @@ class ProductGraph(GridGraph):
         return None
 
     @functools.cached_property
-    def constant_ball_sizes(self) -> tuple[int, ...] | None:
+    def constant_ball_sizes(self) -> IntTuple | None:
         """``n_d`` when every node of every factor sees the same ball sizes."""
         if any(factor.constant_ball_sizes is None for factor in self._different):
             return None
@@ -223,11 +252,13 @@ class CartesianProduct(ProductGraph):
     _combine = np.add
     product = "cartesian"
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes that differ in one coordinate by one step."""
         self._check_address()
-        near, step = [], 1
-        for factor, digit in zip(reversed(self.factors), reversed(self.digits(i)), strict=True):
+        near = []
+        step = 1
+        for factor, digit in reversed(list(self._places(i))):
+            # One step of a coordinate moves the node number by the sizes behind it.
             near.append(i + (factor.neighbours(digit) - digit) * step)
             step *= factor.size
         return np.sort(np.concatenate(near))
@@ -236,12 +267,12 @@ class CartesianProduct(ProductGraph):
     def _joint_degree(one: Any, other: Any) -> Any:
         return one + other
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
+    def ball_sizes(self, i: int) -> IntTuple:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
         from flint import fmpz_poly
 
-        # The sizes of a product's balls are the coefficients of a product of polynomials.
-        places = Counter(zip(self.factors, self.digits(i), strict=True))
+        # Distances add up, so Σ_d n_d x^d of a product is the product of those of the factors.
+        places = Counter(self._places(i))
         powers = (fmpz_poly(list(f.ball_sizes(d))) ** n for (f, d), n in places.items())
         return tuple(map(int, math.prod(powers, start=fmpz_poly([1])).coeffs()))
 
@@ -266,15 +297,16 @@ class CartesianProduct(ProductGraph):
         """
         from tightrope.graphs.symmetry import intersection_numbers
 
-        every = zip(self.factors, self._each(intersection_numbers), strict=True)
-        found = [numbers for factor, numbers in every if factor.size > 1]
-        if len(found) == 1:
-            return found[0] or False
-        slopes = {numbers.b[0] // numbers.diameter for numbers in found if numbers}
-        if None in found or len(slopes) > 1:
+        pairs = zip(self.factors, self._each(intersection_numbers), strict=True)
+        of_factors = [numbers for factor, numbers in pairs if factor.size > 1]
+        if len(of_factors) == 1:
+            return of_factors[0] or False
+        # b_d and c_d must be linear in d with one slope: b_0/D is it.
+        slopes = {numbers.b[0] // numbers.diameter for numbers in of_factors if numbers}
+        if None in of_factors or len(slopes) > 1:
             return False
         slope = slopes.pop()
-        if any(n != _hamming_numbers(n.diameter, slope) for n in found):
+        if any(n != _hamming_numbers(n.diameter, slope) for n in of_factors):
             return False
         return _hamming_numbers(self.diameter, slope)
 
@@ -303,48 +335,62 @@ class StrongProduct(ProductGraph):
     product = "strong"
 
     @property
-    def box(self) -> tuple[tuple[int, int], ...] | None:
+    def box(self) -> tuple[Pair, ...] | None:
         """The factors' sides, one after the other."""
-        sides = [factor.box for factor in self.factors]
-        if any(side is None for side in sides):
+        boxes = [factor.box for factor in self.factors]
+        if any(factor_sides is None for factor_sides in boxes):
             return None
-        return tuple(one for side in sides for one in side or ((1, 1),))
+        return tuple(
+            side for factor_sides in boxes for side in factor_sides or ((1, 1),)
+        )
 
     @property
     def unbounded(self) -> NoiseLattice | None:
         """A cube, for paths of one length with whole numbers as labels."""
         lines = {factor.unbounded for factor in self.factors}
         line = lines.pop()
-        if lines or line is None or line.form != "line" or (line.width, line.step) != (1, 1):
+        if (
+            lines
+            or line is None
+            or line.form != "line"
+            or (line.width, line.step) != (1, 1)
+        ):
             return None
         return NoiseLattice("cube", len(self.factors), line.people)
 
-    def _joined(self, rules: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _joined(self, rules: list[GraphRule]) -> GraphRule:
         if all(rule[0] == "box" for rule in rules):
             return box_rule(*(side for rule in rules for side in rule[1:]))
         return super()._joined(rules)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the nodes whose coordinates all differ by at most one step."""
         self._check_address()
         self._check_length(self.degree(i), "a row of neighbours")
+        # The product of the closed balls of radius 1, without the node itself.
         near = np.zeros(1, np.int64)
-        for factor, digit in zip(self.factors, self.digits(i), strict=True):
+        for factor, digit in self._places(i):
+            # The closed ball includes the coordinate itself: it may stay.
             ball = np.sort(np.append(factor.neighbours(digit), digit))
             near = (near[:, None] * factor.size + ball).ravel()
         return np.setdiff1d(near, [i])
 
     @staticmethod
     def _joint_degree(one: Any, other: Any) -> Any:
+        # (a + 1)(b + 1) - 1: closed balls multiply.
         return one + other + one * other
 
-    def ball_sizes(self, i: int) -> tuple[int, ...]:
+    def ball_sizes(self, i: int) -> IntTuple:
         """Return how many nodes lie at distance 0, 1, 2, … from a node."""
-        sizes = [f.ball_sizes(d) for f, d in zip(self.factors, self.digits(i), strict=True)]
-        reach = max(map(len, sizes))
-        totals = [list(itertools.accumulate(s)) for s in sizes]
-        within = [math.prod(t[min(d, len(t) - 1)] for t in totals) for d in range(reach)]
-        return tuple(b - a for a, b in zip([0, *within], within, strict=False))
+        sizes = [f.ball_sizes(d) for f, d in self._places(i)]
+        # A ball of radius d is the product of the factors' balls of radius d.
+        balls = [list(itertools.accumulate(shells)) for shells in sizes]
+        within = [
+            math.prod(ball[min(d, len(ball) - 1)] for ball in balls)
+            for d in range(max(map(len, balls)))
+        ]
+        # Shells are differences of balls; Python integers, as they may exceed 64 bits.
+        return tuple(np.diff(np.array([0, *within], object)).tolist())
 
     def intersection_rule(self) -> IntersectionNumbers | Literal[False]:
         """Decide from the factors.
@@ -379,7 +425,12 @@ def grid(*sides: int) -> CartesianProduct:
     return CartesianProduct([lines[side] for side in sides], name=name)
 
 
-@family("hypercube", Parameter("d", "dimension"), meaning="tuples of bits", example="hypercube(3)")
+@family(
+    "hypercube",
+    Parameter("d", "dimension"),
+    meaning="tuples of bits",
+    example="hypercube(3)",
+)
 def hypercube(dimension: int) -> CartesianProduct:
     """Return the hypercube, whose answers are tuples of zeros and ones.
 
@@ -433,16 +484,19 @@ class Databases(CartesianProduct):
         count = whole_number(len(values), "the number of values")
         people = whole_number(people, "the number of people")
         if not (change or absent):
-            raise InputError("neighbouring databases must differ: people change, or come and go")
+            raise InputError(
+                "neighbouring databases must differ: people change, or come and go"
+            )
         self.values = values if isinstance(values, range) else tuple(values)
         self.absent = bool(absent)
         text = name or f"databases({people},{count})"
         check_written(people * math.log10(count + 1), people, text)
+        # A star joins each value to `absent` only: people come and go, and never change.
         slot = Clique(count + int(self.absent)) if change else Star(count)
         super().__init__([slot] * people, name=text)
 
     @property
-    def label_rule(self) -> tuple[Any, ...] | None:
+    def label_rule(self) -> GraphRule | None:
         """A grid where values are 0, 1, 2, … and nobody is absent."""
         plain = not self.absent and self.values == range(len(self.values))
         return ("grid", (len(self.values),) * len(self.factors)) if plain else None
@@ -486,7 +540,7 @@ class CappedCounts(GridGraph):
         self.size = math.prod(self.sides)
 
     @property
-    def rule(self) -> tuple[Any, ...]:
+    def rule(self) -> GraphRule:
         """The number of people and of counts; one count is a path."""
         if self.counts == 1:
             return box_rule((self.size, 1))
@@ -501,44 +555,53 @@ class CappedCounts(GridGraph):
         """Return the number of people who must come or go."""
         return int(self._apart(np.array(self.digits(i)), np.array(self.digits(j))))
 
-    def distances_from(self, i: int) -> NDArray[np.int64]:
+    def distances_from(self, i: int) -> Ints:
         """Return the distances from one node to every node."""
         return np.asarray(self._apart(np.array(self.digits(i)), self._table))
 
-    def _apart(self, here: NDArray[Any], there: NDArray[Any]) -> Any:
+    def _apart(self, here: AnyArray, there: AnyArray) -> Any:
         """Return the distances from a bundle to one or to a table of them."""
+        # P + N, and one more when only one is positive and the smaller bundle has a full count.
         gaps = there - here
-        up, down = np.maximum(gaps.max(axis=-1), 0), np.maximum(-gaps.min(axis=-1), 0)
+        up = np.maximum(gaps.max(axis=-1), 0)
+        down = np.maximum(-gaps.min(axis=-1), 0)
         full_here, full_there = (x.max(axis=-1) == self.people for x in (here, there))
-        return up + down + np.where(up > 0, (down == 0) & full_here, (down > 0) & full_there)
+        detour = np.where(up > 0, (down == 0) & full_here, (down > 0) & full_there)
+        return up + down + detour
 
     @functools.cached_property
-    def _table(self) -> NDArray[np.int64]:
+    def _table(self) -> Ints:
         self._check_length(self.size * self.counts, "a row of distances")
         return np.stack(np.unravel_index(np.arange(self.size), self.sides), axis=1)
 
-    def neighbours(self, i: int) -> NDArray[np.int64]:
+    def neighbours(self, i: int) -> Ints:
         """Return the bundles with one person more or one person less."""
         here = self.digits(i)
         self._check_address()
-        below, above = np.zeros(1, np.int64), np.zeros(1, np.int64)
-        for count in here:
-            step = {0: [0], self.people: [-1]}.get(count, [-1, 0])
-            below = (below[:, None] * (self.people + 1) + (count + np.array(step))).ravel()
-            above = (above[:, None] * (self.people + 1) + (count + np.arange(2))).ravel()
-        near = below if max(here) == self.people else np.concatenate([below, above])
-        return np.setdiff1d(near, [i])
+        # Who leaves lowers any counts, but all full ones; who comes raises any, if none is full.
+        least = [max(count - 1, 0) for count in here]
+        most = [count - (count == self.people) for count in here]
+        near = [self._between(least, most)]
+        if max(here) < self.people:
+            near.append(self._between(here, [count + 1 for count in here]))
+        return np.setdiff1d(np.concatenate(near), [i])
+
+    def _between(self, low: Sequence[int], high: Sequence[int]) -> Ints:
+        """Return the nodes of all bundles with every count between two bounds."""
+        ranges = map(np.arange, low, (count + 1 for count in high))
+        return np.ravel(np.ravel_multi_index(np.ix_(*ranges), self.sides))
 
     def _degree(self, i: Any) -> Any:
-        # A single degree may be longer than 64 bits.
+        # Two choices for each count strictly inside; a single degree may exceed 64 bits.
         here = np.array(self.digits(i), object) if isinstance(i, int) else self._table
         inside = (here > 0) & (here < self.people)
         below = (inside.astype(here.dtype) + 1).prod(axis=-1)
         full = np.asarray(here.max(axis=-1) == self.people)
+        # Without a full count there are 2^k - 1 ways to come, and `below` has the node itself.
         return below + (2**self.counts - 2) * (1 - full.astype(here.dtype))
 
     @property
-    def degree_range(self) -> tuple[int, int]:
+    def degree_range(self) -> Pair:
         """1, the degree of the full bundle, and the largest degree."""
         ways = (1 << self.counts) - 1
         return 1, 2 * ways if self.people > 1 else ways
@@ -546,6 +609,7 @@ class CappedCounts(GridGraph):
     @property
     def edge_count(self) -> int:
         """The number of smaller bundles times the ways to come."""
+        # Each edge has a smaller end without a full count, and 2^k − 1 ways to come.
         return int(self.people**self.counts) * ((1 << self.counts) - 1)
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-Made = TypeVar("Made", bound=Callable[..., Any])
+Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,10 @@ class Family:
         """The name with its parameters, optional ones in square brackets."""
         if not self.parameters:
             return self.name
-        letters = ",".join(p.name for p in self.parameters) + (",…" if self.repeats else "")
-        return f"{self.name}[({letters})]" if self.fewest == 0 else f"{self.name}({letters})"
+        letters = ",".join(p.name for p in self.parameters) + ",…" * self.repeats
+        if self.fewest:
+            return f"{self.name}({letters})"
+        return f"{self.name}[({letters})]"
 
     @property
     def fewest(self) -> int:
@@ -95,8 +97,9 @@ class Family:
         return f"{self.signature} with " + ", ".join(map(str, self.parameters))
 
     def text(self, *sizes: int) -> str:
-        """Return the one text that stands for these parameters."""
+        """Return the one text for these parameters, defaults left out."""
         given = list(sizes)
+        # Defaults at the end are left out, so that equal graphs have one text.
         while given and len(given) <= len(self.parameters):
             if given[-1] != self.parameters[len(given) - 1].default:
                 break
@@ -110,7 +113,7 @@ FAMILIES: dict[str, Family] = {}
 
 def family(
     name: str, *parameters: Parameter, meaning: str, example: str, **more: Any
-) -> Callable[[Made], Made]:
+) -> Callable[[Builder], Builder]:
     """Register what follows, a class or a function from the parameters to a graph, under a name.
 
     Further keywords are fields of :class:`Family`.
@@ -119,8 +122,8 @@ def family(
     10
     """
 
-    def register(made: Made) -> Made:
-        FAMILIES[name] = Family(name, parameters, meaning, example, made, **more)
-        return made
+    def register(builder: Builder) -> Builder:
+        FAMILIES[name] = Family(name, parameters, meaning, example, builder, **more)
+        return builder
 
     return register

@@ -9,12 +9,11 @@ import functools
 from collections.abc import Callable, Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, depth_first_order
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, Ints, IntTuple, Pair
 from tightrope.errors import InputError
-from tightrope.graphs.base import LIMITS, AnswerGraph, frozen
+from tightrope.graphs.base import AnswerGraph, frozen
 from tightrope.graphs.explicit import ExplicitGraph
 
 
@@ -33,7 +32,7 @@ def girth(graph: AnswerGraph) -> int | None:
     return None if cycle is None else len(cycle)
 
 
-def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
+def shortest_cycle(graph: AnswerGraph) -> IntTuple | None:
     """Return the nodes of a shortest cycle in order, or ``None`` for a tree.
 
     Examples
@@ -52,9 +51,9 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
     if graph.is_clique:
         return 0, 1, 2
     least = graph.least_girth
-    best: tuple[int, ...] | None = None
+    best: IntTuple | None = None
     near = functools.cache(lambda node: graph.neighbours(node).tolist())
-    # Most graphs with short cycles show one around their first nodes.
+    # Most graphs with short cycles have one around their first nodes: no search of all nodes.
     for node in range(min(3, graph.size)):
         if graph.degree(node) <= LIMITS.searched:
             best = _cycle_near(near, node, 5 if best is None else len(best)) or best
@@ -62,33 +61,45 @@ def shortest_cycle(graph: AnswerGraph) -> tuple[int, ...] | None:
             return best
     graph._check_searched("the shortest cycle")
     for node in range(graph.size):
-        best = _cycle_near(near, node, graph.size + 1 if best is None else len(best)) or best
+        # Only a cycle shorter than the best one is of interest.
+        best = (
+            _cycle_near(near, node, graph.size + 1 if best is None else len(best))
+            or best
+        )
         if best is not None and len(best) == least:
             break
     return best
 
 
-def _cycle_near(near: Callable[[int], list[int]], root: int, below: int) -> tuple[int, ...] | None:
+def _cycle_near(
+    near: Callable[[int], list[int]], root: int, below: int
+) -> IntTuple | None:
     """Return a shortest cycle through the root if it is shorter than ``below``.
 
     A shorter cycle that does not go through the root may be returned instead.
     """
-    parent, depth = {root: root}, {root: 0}
+    # Breadth first from the root: an edge within a layer of depth d closes 2d + 1 edges, one to
+    # a node reached twice in the next layer 2d + 2.
+    parent = {root: root}
+    depth = {root: 0}
     layer = [root]
     while layer and 2 * depth[layer[0]] + 1 < below:
         following: list[int] = []
-        best: tuple[int, int] | None = None
+        best: Pair | None = None
         for node in layer:
             for other in near(node):
+                # The edge back to the parent closes no cycle.
                 if other == parent[node]:
                     continue
                 if other not in parent:
-                    parent[other], depth[other] = node, depth[node] + 1
+                    parent[other] = node
+                    depth[other] = depth[node] + 1
                     following.append(other)
                 elif depth[other] == depth[node]:
                     return _closed(parent, depth, node, other)
                 elif depth[other] > depth[node] and best is None:
                     best = node, other
+        # No odd cycle closed in this layer, so the even one is the shortest.
         if best is not None:
             closed = _closed(parent, depth, *best)
             return closed if len(closed) < below else None
@@ -98,10 +109,13 @@ def _cycle_near(near: Callable[[int], list[int]], root: int, below: int) -> tupl
 
 def _closed(
     parent: dict[int, int], depth: dict[int, int], node: int, other: int
-) -> tuple[int, ...]:
+) -> IntTuple:
     """Return the cycle that an edge closes in a search tree."""
-    left, right = [node], [other]
+    # Climb from both ends until the paths meet.
+    left = [node]
+    right = [other]
     while left[-1] != right[-1]:
+        # The deeper end climbs, so that both meet at the lowest common ancestor.
         if depth[left[-1]] >= depth[right[-1]]:
             left.append(parent[left[-1]])
         else:
@@ -109,7 +123,7 @@ def _closed(
     return (*left, *reversed(right[:-1]))
 
 
-def components(ends: ArrayLike, size: int) -> NDArray[np.int64]:
+def components(ends: ArrayLike, size: int) -> Ints:
     """Return for each of some nodes the number of its part, where the ends of edges are joined.
 
     Parts are numbered in the order of their first nodes.
@@ -117,12 +131,15 @@ def components(ends: ArrayLike, size: int) -> NDArray[np.int64]:
     >>> components((np.array([0, 3]), np.array([2, 1])), 5)
     array([0, 1, 0, 1, 2])
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     begin, end = np.asarray(ends)
     joins = csr_array((np.ones(len(begin), bool), (begin, end)), shape=(size, size))
     return np.asarray(connected_components(joins, directed=False)[1], np.int64)
 
 
-def path_order(graph: AnswerGraph) -> NDArray[np.int64]:
+def path_order(graph: AnswerGraph) -> Ints:
     """Return the nodes of a path graph in order from one end, the one with the smaller number.
 
     Examples
@@ -132,20 +149,27 @@ def path_order(graph: AnswerGraph) -> NDArray[np.int64]:
     [1, 0, 2]
     """
     if not graph.is_path:
-        raise InputError(f"the order along a path needs a path, but {graph.name} is none")
+        raise InputError(
+            f"the order along a path needs a path, but {graph.name} is none"
+        )
+    # Nodes are numbered along the path already.
     if graph.power == 1:
         return frozen(np.arange(graph.size))
     return _walk(graph, int(np.flatnonzero(graph.degrees <= 1)[0]))
 
 
-def _walk(graph: AnswerGraph, start: int) -> NDArray[np.int64]:
+def _walk(graph: AnswerGraph, start: int) -> Ints:
     """Return the nodes of a path from one end, or of a cycle, in the order of their edges."""
+    from scipy.sparse.csgraph import depth_first_order
+
     adjacency = graph.explicit().adjacency
-    return frozen(depth_first_order(adjacency, start, return_predecessors=False).astype(np.int64))
+    return frozen(
+        depth_first_order(adjacency, start, return_predecessors=False).astype(np.int64)
+    )
 
 
 def add_adjacencies(
-    graph: AnswerGraph, edges: Iterable[tuple[int, int]], *, name: str | None = None
+    graph: AnswerGraph, edges: Iterable[Pair], *, name: str | None = None
 ) -> ExplicitGraph:
     r"""Return the graph with more edges, :math:`\sim\; \subseteq\; \sim'` [B, Rem 29].
 

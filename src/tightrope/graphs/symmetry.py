@@ -8,12 +8,12 @@ vertex-transitive, the truncated tetrahedron is vertex-transitive and not distan
 of them makes ball sizes constant [B, Prop 5], which is what the bounds need.
 
 Automorphisms are found exactly: generators, order and orbits. First the easy symmetry is folded
-away. Twins (nodes that look the same from everywhere else) can be permuted at will. They are
-replaced by one of them with a colour, again and again, until a core is left that has none. Cliques,
-stars and complete multipartite graphs need no search.
+away. Twins (nodes with the same arcs to all other nodes) can be permuted freely. They are replaced
+by one of them with a new colour, repeatedly, until a core without twins remains. Cliques, stars and
+complete multipartite graphs need no search.
 
-On the core, nodes are given colours of their own one after the other until refinement tells all of
-them apart; this *base* makes a chain of stabilisers. From the last base node back to the first, a
+On the core, nodes are given colours of their own one after the other until refinement separates
+all of them; this *base* makes a chain of stabilisers. From the last base node back to the first, a
 search with refinement decides for every candidate whether some automorphism moves the base node
 there and keeps all earlier ones (McKay and Piperno, *Practical graph isomorphism II*, 2014). What
 is found is checked arc by arc; what is not found is excluded by colours that differ. So the
@@ -27,18 +27,20 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 
+from tightrope.arrays import LIMITS, AnyArray, Ints, IntTuple
 from tightrope.errors import CheckFailed, InputError, TooLarge
-from tightrope.graphs.base import LIMITS, AnswerGraph, IntersectionNumbers, frozen
+from tightrope.graphs.base import AnswerGraph, IntersectionNumbers, frozen
 from tightrope.graphs.shapes import components, girth
 
-Moves = tuple[NDArray[np.int64], NDArray[np.int64]]
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Moves = tuple[Ints, Ints]
 Hashes = NDArray[np.uint64]
 
 
@@ -47,7 +49,7 @@ class ColouredGraph:
     """Arcs with kinds, and nodes with colours.
 
     An arc of a pair is stored in both directions, and its kind in one direction determines its
-    kind in the other. All pairs without an arc look the same.
+    kind in the other. All pairs without an arc are of one kind.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ class ColouredGraph:
     """
 
     arcs: csr_array
-    colours: NDArray[np.int64]
+    colours: Ints
 
     @property
     def size(self) -> int:
@@ -76,11 +78,13 @@ class ColouredGraph:
 
     def row_sums(self, values: Hashes) -> Hashes:
         """Add up a value of each arc over every row, modulo 2^64."""
+        # Differences of running sums: wrap-around cancels.
         totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
         return np.asarray(np.diff(totals[self.arcs.indptr]))
 
     def keeps(self, moves: Moves) -> bool:
         """Whether moving nodes (from, to) and nothing else keeps every arc, kind and colour."""
+        # A permutation, equal colours, equal arcs: in this order, the cheapest first.
         moved, image = moves
         if not np.array_equal(np.sort(moved), np.sort(image)):
             return False
@@ -92,12 +96,15 @@ class ColouredGraph:
         # Arcs are stored in both directions: those at moved nodes are all that can change.
         return np.array_equal(self._arcs_of(moved, after), self._arcs_of(image, before))
 
-    def _arcs_of(self, nodes: NDArray[np.int64], where: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _arcs_of(self, nodes: Ints, where: Ints) -> Ints:
         """Return a number for each arc from some nodes, by its kind and where its ends move."""
+        # All arcs of the rows, gathered without a loop: row starts plus 0, 1, 2, … in each row.
         counts = self.arcs.indptr[nodes + 1] - self.arcs.indptr[nodes]
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         arcs = np.repeat(self.arcs.indptr[nodes], counts) + within
-        ends = np.repeat(where[nodes], counts) * self.size + where[self.arcs.indices[arcs]]
+        ends = (
+            np.repeat(where[nodes], counts) * self.size + where[self.arcs.indices[arcs]]
+        )
         # There are fewer kinds than pairs of nodes.
         return np.sort(ends * self.size**2 + self.arcs.data[arcs])
 
@@ -126,31 +133,41 @@ def coloured_graph(
     >>> coloured_graph(Clique(3), pair_colours=1 - np.eye(3)).arcs.nnz
     0
     """
+    from scipy.sparse import csr_array
+
     graph._check_searched("the automorphism group")
-    adjacency, size = graph.explicit().adjacency, graph.size
+    adjacency = graph.explicit().adjacency
+    size = graph.size
     colours = np.zeros(size, np.int64)
     if node_colours is not None:
         colours = _colour_numbers(node_colours, (size,), "node colours")
+    # Kinds begin at 1, as 0 means no arc.
     kinds = np.unique(adjacency.data, return_inverse=True)[1] + 1
     arcs = csr_array((kinds, adjacency.indices, adjacency.indptr), shape=(size, size))
     if pair_colours is None:
         return ColouredGraph(arcs, colours)
     if size > LIMITS.pairs:
-        raise TooLarge(f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}")
+        raise TooLarge(
+            f"colours of pairs are taken up to {LIMITS.pairs} answers, got {size}"
+        )
     pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
+    # One number for the kind of edge and the colour of a pair together.
     return _from_matrix(pairs * (kinds.max(initial=0) + 1) + arcs.toarray(), colours)
 
 
-def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> ColouredGraph:
-    """Store the arcs of all pairs but those of the most common look."""
+def _from_matrix(pairs: Ints, colours: Ints) -> ColouredGraph:
+    """Store the arcs of all pairs but those of the most common kind."""
+    from scipy.sparse import csr_array
+
     size = len(colours)
     pairs = np.unique(pairs, return_inverse=True)[1].reshape(size, size)
     own = colours * (pairs.max() + 1) + np.diagonal(pairs)
+    # The kinds of both directions together.
     both = pairs * (pairs.max() + 1) + pairs.T
     apart = ~np.eye(size, dtype=bool)
-    # Only a look that is the same from both sides can be left out without losing a direction.
-    looks, counts = np.unique(both[apart & (pairs == pairs.T)], return_counts=True)
-    left_out = looks[counts.argmax()] if len(looks) else -1
+    # Only a symmetric kind can be left out without losing a direction.
+    symmetric, counts = np.unique(both[apart & (pairs == pairs.T)], return_counts=True)
+    left_out = symmetric[counts.argmax()] if len(symmetric) else -1
     begin, end = np.nonzero(apart & (both != left_out))
     kinds = np.unique(both[begin, end], return_inverse=True)[1] + 1
     arcs = csr_array((kinds, (begin, end)), shape=(size, size))
@@ -158,8 +175,8 @@ def _from_matrix(pairs: NDArray[np.int64], colours: NDArray[np.int64]) -> Colour
 
 
 def _colour_numbers(
-    values: ArrayLike | Sequence[Any], shape: tuple[int, ...], what: str
-) -> NDArray[np.int64]:
+    values: ArrayLike | Sequence[Any], shape: IntTuple, what: str
+) -> Ints:
     """Return a number for each different value; NaN is refused, since it equals nothing."""
     try:
         given = np.asarray(values)
@@ -170,10 +187,13 @@ def _colour_numbers(
         raise InputError(f"{what} must have shape {shape}, got {given.shape}")
     if wrong:
         raise InputError(f"{what} must not be NaN")
+    # Objects need not be comparable: number them in the order in which they come.
     if given.dtype.kind == "O":
-        number: dict[Any, int] = {}
-        found = [number.setdefault(value, len(number)) for value in given.ravel()]
-        return np.array(found, np.int64).reshape(shape)
+        number_of: dict[Any, int] = {}
+        numbers = [
+            number_of.setdefault(value, len(number_of)) for value in given.ravel()
+        ]
+        return np.array(numbers, np.int64).reshape(shape)
     return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.int64)
 
 
@@ -196,14 +216,14 @@ def scramble(values: Hashes) -> Hashes:
 
 
 class Collapsed:
-    """A core without twins, and what was folded into it.
+    """A core without twins, and the nodes that were folded into it.
 
     Attributes
     ----------
     core
-        The graph that is left.
+        The graph that remains.
     blocks
-        For each core node, the original nodes it stands for. Blocks of the same colour are
+        For each core node, the original nodes it represents. Blocks of the same colour are
         isomorphic, position by position.
     moves
         Generators of the automorphisms that fix every block.
@@ -227,72 +247,88 @@ class Collapsed:
         self.order = 1
         self._numbers: dict[Hashable, int] = {}
         self._first_free = int(graph.colours.max(initial=0)) + 1
+        # Folding may make new twins: repeat until none is left.
         while self._fold(self._distant_twins()) or self._fold(self._adjacent_twins()):
             pass
 
-    def _fold(self, group: NDArray[Any]) -> bool:
-        """Fold nodes with one number, which are likely twins, into one; say whether any were."""
-        colours, alive = self.core.colours.copy(), np.ones(self.core.size, bool)
+    def _fold(self, group: AnyArray) -> bool:
+        """Fold nodes with equal hashes, likely twins, into one; return whether any were."""
+        colours = self.core.colours.copy()
+        alive = np.ones(self.core.size, bool)
         order = np.argsort(group, kind="stable")
         for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-            sure = self._twins(members) if len(members) > 1 else members
-            if len(sure) < 2:
+            twins = self._twins(members) if len(members) > 1 else members
+            if len(twins) < 2:
                 continue
-            blocks = [self.blocks[i] for i in sure]
-            # Blocks can be permuted in every way: a swap and a cycle make all of these.
+            blocks = [self.blocks[i] for i in twins]
+            # All k! permutations of the blocks are automorphisms; a swap and a cycle generate them.
             self.order *= math.factorial(len(blocks))
+            # Two blocks need the swap alone.
             for cycle in [blocks[:2], blocks][: len(blocks) - 1]:
                 self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
-            first = int(sure[0])
+            first = int(twins[0])
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
             row = slice(*self.core.arcs.indptr[first : first + 2])
-            between = self.core.arcs.data[row][self.core.arcs.indices[row] == sure[1]]
-            look = tuple(between), int(colours[first]), len(sure)
-            # One colour for each look, different from all colours in use.
-            colours[first] = self._first_free + self._numbers.setdefault(look, len(self._numbers))
-            alive[sure[1:]] = False
+            between = self.core.arcs.data[row][self.core.arcs.indices[row] == twins[1]]
+            # Twins are of one kind by the arcs between them, their colour and their number.
+            kind = tuple(between), int(colours[first]), len(twins)
+            # Twins of one kind get one colour, different from all colours in use.
+            colours[first] = self._first_free + self._numbers.setdefault(
+                kind, len(self._numbers)
+            )
+            alive[twins[1:]] = False
         nodes = np.flatnonzero(alive)
         if len(nodes) < self.core.size:
             self.core = ColouredGraph(self.core.arcs[nodes][:, nodes], colours[nodes])
             self.blocks = [self.blocks[i] for i in nodes]
         return not alive.all()
 
-    def _twins(self, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _twins(self, members: Ints) -> Ints:
         """Return those that can be swapped with the first one: all, unless hashes collide."""
+        # A swap and a cycle generate all permutations: two checks confirm the whole group.
         if self.core.keeps((members[:2], members[1::-1])) and self.core.keeps(
             (members, np.roll(members, 1))
         ):
             return members
-        first, others = members[:1], members[1:, None]
-        sure = [i for i in others if self.core.keeps((np.append(first, i), np.append(i, first)))]
-        return np.concatenate([first, *sure])
+        first = members[:1]
+        others = members[1:, None]
+        confirmed = [
+            i
+            for i in others
+            if self.core.keeps((np.append(first, i), np.append(i, first)))
+        ]
+        return np.concatenate([first, *confirmed])
 
     def _sums(self) -> tuple[Hashes, Hashes]:
-        """Hash every row as a sum over its arcs; return the parts as well."""
+        """Hash every row as a sum over its arcs; return the hashes of the arcs as well."""
         graph = self.core
-        ends, kinds = (part.astype(np.uint64) for part in (graph.arcs.indices, graph.arcs.data))
-        parts = scramble(scramble(ends) ^ kinds)
-        return graph.row_sums(parts), parts
+        ends, kinds = (
+            values.astype(np.uint64) for values in (graph.arcs.indices, graph.arcs.data)
+        )
+        # A row is hashed as a sum, which does not depend on the order of its arcs.
+        arc_hashes = scramble(scramble(ends) ^ kinds)
+        return graph.row_sums(arc_hashes), arc_hashes
 
     def _distant_twins(self) -> Hashes:
         """Return a number for each node: equal for the same arcs and colour."""
         return self._sums()[0] + scramble(self.core.colours.astype(np.uint64))
 
-    def _adjacent_twins(self) -> NDArray[np.int64]:
+    def _adjacent_twins(self) -> Ints:
         """Return a number for each node: equal for the same arcs but for those between them."""
         graph = self.core
-        sums, parts = self._sums()
+        sums, arc_hashes = self._sums()
         begin, end = graph.arcs.nonzero()
-        back = np.lexsort((begin, end))  # place of the reverse of each arc
-        alike = (
-            (sums[begin] - parts == sums[end] - parts[back])
+        # The place of the reverse of each arc: without the arc between them, twins have equal sums.
+        back = np.lexsort((begin, end))
+        is_twin = (
+            (sums[begin] - arc_hashes == sums[end] - arc_hashes[back])
             & (graph.arcs.data == graph.arcs.data[back])
             & (graph.colours[begin] == graph.colours[end])
         )
-        return components((begin[alike], end[alike]), graph.size)
+        return components((begin[is_twin], end[is_twin]), graph.size)
 
 
-def _flat(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
+def _flat(blocks: Sequence[list[int]]) -> Ints:
     return np.fromiter(itertools.chain.from_iterable(blocks), np.int64)
 
 
@@ -322,7 +358,7 @@ class AutomorphismGroup:
     moves: tuple[Moves, ...]
 
     @property
-    def generators(self) -> Iterator[NDArray[np.int64]]:
+    def generators(self) -> Iterator[Ints]:
         """The generators as permutations, one after the other: node i moves to entry i."""
         for moved, image in self.moves:
             where = np.arange(self.size)
@@ -330,10 +366,12 @@ class AutomorphismGroup:
             yield where
 
     @functools.cached_property
-    def orbits(self) -> NDArray[np.int64]:
+    def orbits(self) -> Ints:
         """For each node, the number of its orbit; orbits are numbered by their first node."""
-        nobody = np.zeros((2, 0), np.int64)
-        return frozen(components(np.concatenate([nobody, *self.moves], axis=1), self.size))
+        identity = np.zeros((2, 0), np.int64)
+        return frozen(
+            components(np.concatenate([identity, *self.moves], axis=1), self.size)
+        )
 
     @property
     def orbit_count(self) -> int:
@@ -375,16 +413,20 @@ def automorphism_group(
     >>> automorphism_group(PathPower(5), node_colours=[0.1, 0.2, 0.3, 0.2, 0.2]).order
     1
     """
-    whole = coloured_graph(graph, node_colours, pair_colours)
-    folded = Collapsed(whole)
-    search = _Search(folded.core)
+    coloured = coloured_graph(graph, node_colours, pair_colours)
+    folded = Collapsed(coloured)
+    search = _AutomorphismSearch(folded.core)
+    # Automorphisms that keep every block, times those that permute the blocks.
     order = folded.order * search.group_order()
     moves = [*folded.moves, *(_lifted(p, folded.blocks) for p in search.found)]
-    for found in moves:
-        if not whole.keeps(found):
-            raise CheckFailed("a generator does not keep the graph: please report this defect")
-        for part in found:
-            frozen(part)
+    # Each generator is verified arc by arc on the whole graph: the search is not trusted.
+    for generator in moves:
+        if not coloured.keeps(generator):
+            raise CheckFailed(
+                "a generator does not keep the graph: please report this defect"
+            )
+        for nodes in generator:
+            frozen(nodes)
     return AutomorphismGroup(graph.size, order, tuple(moves))
 
 
@@ -399,15 +441,14 @@ def acts_transitively(graph: AnswerGraph) -> bool:
     >>> acts_transitively(Cycle(6).explicit()), acts_transitively(PathPower(6).explicit())
     (True, False)
     """
+    # No automorphism moves a node to one of another degree.
     if graph.min_degree != graph.max_degree:
         return False
-    # In a regular graph nothing but twins is folded, and twins can always be swapped.
-    return _Search(Collapsed(coloured_graph(graph)).core).is_transitive()
+    # In a regular graph only twins are folded, and twins can always be swapped.
+    return _AutomorphismSearch(Collapsed(coloured_graph(graph)).core).is_transitive()
 
 
-def pair_orbits(
-    group: AutomorphismGroup, columns: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def pair_orbits(group: AutomorphismGroup, columns: Ints | None = None) -> Ints:
     r"""Return the orbits on ordered pairs: entry (i, o) is the number of the pair's orbit.
 
     The group moves the pair (i, o) to :math:`(\sigma(i), \sigma(o))`. For a prior and a loss
@@ -425,25 +466,29 @@ def pair_orbits(
     """
     size = group.size
     if size > LIMITS.matrix // 2:
-        raise TooLarge(f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}")
+        raise TooLarge(
+            f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}"
+        )
     chosen = np.arange(size) if columns is None else columns
     label = np.arange(size * len(chosen)).reshape(size, len(chosen))
+    # Pairs that a generator maps to each other are in one orbit: union over all generators.
     for where in group.generators:
         there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
         label = _joined(label, there)
     return frozen(label)
 
 
-def _joined(label: NDArray[np.int64], there: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return labels that are equal where these were, and wherever one stands beside another."""
+def _joined(label: Ints, there: Ints) -> Ints:
+    """Return labels that are equal where either array has equal labels (union of partitions)."""
     differ = label != there
     return components((label[differ], there[differ]), int(label.max()) + 1)[label]
 
 
-def _lifted(permutation: NDArray[np.int64], blocks: list[list[int]]) -> Moves:
-    """Turn a permutation of core nodes into moves of the nodes they stand for."""
+def _lifted(permutation: Ints, blocks: list[list[int]]) -> Moves:
+    """Turn a permutation of core nodes into moves of the nodes they represent."""
     changed = np.flatnonzero(permutation != np.arange(len(permutation)))
-    return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in permutation[changed]])
+    images = permutation[changed]
+    return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in images])
 
 
 @dataclass(frozen=True)
@@ -455,10 +500,10 @@ class _Level:
     node: int
     trace: list[np.uint64]
     after: Hashes
-    order_after: NDArray[np.int64]
+    order_after: Ints
 
 
-class _Search:
+class _AutomorphismSearch:
     """Individualisation and refinement on the core of a graph; counts the work."""
 
     def __init__(self, graph: ColouredGraph) -> None:
@@ -467,7 +512,7 @@ class _Search:
         self._adjacency = graph.arcs.astype(np.float64)
         self._orbits = np.arange(graph.size)
         self._work = 0
-        self.found: list[NDArray[np.int64]] = []
+        self.found: list[Ints] = []
 
     def _round(self, colours: Hashes) -> Hashes:
         self._work += len(self._kinds) + len(colours)
@@ -476,23 +521,34 @@ class _Search:
                 f"the search for automorphisms was given up after {LIMITS.steps} steps: "
                 "this graph is one of the hard ones"
             )
+        # A node's new colour hashes its own and the multiset of (arc kind, neighbour's colour).
         seen = scramble(colours[self._graph.arcs.indices] ^ self._kinds)
         return scramble(scramble(colours) + self._graph.row_sums(seen))
 
     def _seen_from(self, colours: Hashes, nodes: ArrayLike) -> Hashes:
         """Return the colouring in which nodes also know how far they are from some nodes.
 
-        Refinement finds the same, but needs as many rounds as the graph is long.
+        Refinement yields the same partition, but needs as many rounds as the diameter.
         """
-        far = dijkstra(self._adjacency, indices=nodes, unweighted=True, min_only=True)
-        return scramble(scramble(colours) ^ np.nan_to_num(far, posinf=len(far)).astype(np.uint64))
+        from scipy.sparse.csgraph import dijkstra
+
+        distances = dijkstra(
+            self._adjacency, indices=nodes, unweighted=True, min_only=True
+        )
+        return scramble(
+            scramble(colours)
+            ^ np.nan_to_num(distances, posinf=len(distances)).astype(np.uint64)
+        )
 
     def _refine(self, colours: Hashes) -> tuple[Hashes, list[np.uint64]]:
         """Return the stable colouring and, for each round, a hash of all colours together."""
         trace: list[np.uint64] = []
-        count, before = len(np.unique(colours)), 0
+        count = len(np.unique(colours))
+        before = 0
+        # Refinement only splits cells: a round without a new one is the last.
         while count > before and count < len(colours):
             colours = self._round(colours)
+            # A sum over all nodes is equal for isomorphic colourings.
             trace.append(colours.sum())
             before, count = count, len(np.unique(colours))
         return colours, trace
@@ -509,6 +565,7 @@ class _Search:
     def _start(self) -> Hashes:
         colours = self._round(scramble(self._graph.colours.astype(np.uint64)))
         _, place, counts = np.unique(colours, return_inverse=True, return_counts=True)
+        # Distances from the rarest colour separate many nodes in one round.
         rarest = np.flatnonzero(place == counts.argmin())
         return self._refine(self._seen_from(colours, rarest))[0]
 
@@ -518,32 +575,38 @@ class _Search:
         before = np.full(self._graph.size, self._graph.size)
         levels: list[_Level] = []
         while True:
-            values, cell, counts = np.unique(colours, return_inverse=True, return_counts=True)
+            values, cell, counts = np.unique(
+                colours, return_inverse=True, return_counts=True
+            )
             if len(values) == self._graph.size:
                 return levels
             if len(levels) > self._graph.size:
-                raise TooLarge("the search for automorphisms was given up: colours collide")
+                raise TooLarge(
+                    "the search for automorphisms was given up: colours collide"
+                )
             sizes = counts[cell]
-            # Cells that the last step has split come first: what hangs together stays together
-            # in the base, so that an automorphism of one part is seen before the others are cut.
+            # Cells that the last step split come first: connected parts then stay together in
+            # the base, and an automorphism of one part is found before the others are split.
             fresh = (sizes > 1) & (sizes < before)
             choice = np.flatnonzero(fresh if fresh.any() else sizes > 1)
+            # The smallest cell leaves the fewest candidates for an image.
             node = int(choice[np.lexsort((cell[choice], sizes[choice]))[0]])
             after, trace = self._refine(self._seen_from(colours, node))
             order = np.argsort(after, kind="stable")
             levels.append(_Level(colours, colours[node], node, trace, after, order))
-            colours, before = after, sizes
+            colours = after
+            before = sizes
 
     def group_order(self) -> int:
         """Find generators from the last base node back; return the order of the group."""
-        order = 1
-        for depth in range(len(self._base) - 1, -1, -1):
-            order *= self._orbit_size(depth)
-        return order
+        # Orbit–stabiliser: |G| is the product of the orbit sizes along the base.
+        depths = reversed(range(len(self._base)))
+        return math.prod(map(self._orbit_size, depths))
 
     def is_transitive(self) -> bool:
         """Whether the first base node can be moved to every other node."""
         size = self._graph.size
+        # Nodes with different stable colours are in different orbits.
         if len(np.unique(self._start)) > 1:
             return False
         return size == 1 or self._orbit_size(0, needed=size) == size
@@ -554,10 +617,12 @@ class _Search:
         cell = np.flatnonzero(level.colours == level.cell)
         decided = [level.node]
         for node in cell.tolist():
+            # The orbit of a decided node is decided: its automorphisms carry the answer over.
             if self._orbits[node] in self._orbits[decided]:
                 continue
             permutation = self._automorphism(depth, node)
             if permutation is not None:
+                # A new generator joins orbits, which spares later searches.
                 self.found.append(permutation)
                 self._orbits = _joined(self._orbits, self._orbits[permutation])
             elif needed:
@@ -566,9 +631,12 @@ class _Search:
                 decided.append(node)
         return int((self._orbits[cell] == self._orbits[level.node]).sum())
 
-    def _automorphism(self, depth: int, node: int) -> NDArray[np.int64] | None:
+    def _automorphism(self, depth: int, node: int) -> Ints | None:
         """Search for an automorphism that keeps the earlier base nodes and moves this one."""
-        tries: list[tuple[Hashes, Iterator[int]]] = [(self._base[depth].colours, iter([node]))]
+        # Depth-first over images of the base nodes, with an explicit stack.
+        tries: list[tuple[Hashes, Iterator[int]]] = [
+            (self._base[depth].colours, iter([node]))
+        ]
         while tries:
             colours, candidates = tries[-1]
             level = self._base[depth + len(tries) - 1]
@@ -576,24 +644,28 @@ class _Search:
             if candidate is None:
                 tries.pop()
                 continue
-            other = self._follow(self._seen_from(colours, candidate), level.trace)
-            if other is None:
+            refined = self._follow(self._seen_from(colours, candidate), level.trace)
+            if refined is None:
                 continue
-            order = np.argsort(other, kind="stable")
-            if not np.array_equal(other[order], level.after[level.order_after]):
+            order = np.argsort(refined, kind="stable")
+            # Colours that occur another number of times exclude this choice.
+            if not np.array_equal(refined[order], level.after[level.order_after]):
                 continue
-            # Cell to cell in node order: right wherever cells are single or the same set.
+            # Map cells in node order: correct wherever cells are singletons or the same set.
             permutation = np.empty(self._graph.size, np.int64)
             permutation[level.order_after] = order
             moved = np.flatnonzero(permutation != np.arange(self._graph.size))
             if self._graph.keeps((moved, permutation[moved])):
                 return permutation
-            deeper = depth + len(tries)
-            if deeper < len(self._base):
-                below = self._base[deeper]
-                cell = np.flatnonzero(other == below.cell)
-                likely = permutation[below.node]
-                tries.append((other, iter([int(likely), *map(int, cell[cell != likely])])))
+            next_depth = depth + len(tries)
+            if next_depth < len(self._base):
+                next_level = self._base[next_depth]
+                cell = np.flatnonzero(refined == next_level.cell)
+                # The image under the tentative map is the best guess: try it first.
+                likely = permutation[next_level.node]
+                tries.append(
+                    (refined, iter([int(likely), *map(int, cell[cell != likely])]))
+                )
         return None
 
 
@@ -605,10 +677,10 @@ def intersection_numbers(
 ) -> IntersectionNumbers | None:
     r"""Return the intersection numbers, or ``None`` when the graph is not distance-regular.
 
-    Decided exactly: by rule for cliques, cycles and products (Hamming graphs:
+    Decided exactly: in closed form for cliques, cycles and products (Hamming graphs:
     :math:`b_d = (u-d)(v-1)`, :math:`c_d = d` [B, Prop 13]), by different degrees, otherwise
     from all distances, or from those of one node where the graph is known to be vertex-transitive.
-    Edges with lengths are not counted steps: the answer is then ``None``.
+    With edge lengths the answer is ``None``.
 
     Examples
     --------
@@ -625,12 +697,13 @@ def intersection_numbers(
     if graph.is_clique:
         return IntersectionNumbers((graph.size - 1, 0), (0, 1))
     if graph.is_cycle:
+        # The antipode of an even cycle is reached from both sides: c_D = 2.
         half, odd = divmod(graph.size, 2)
         ones = (1,) * (half - 1)
         return IntersectionNumbers((2, *ones, 0), (0, *ones, 1 if odd else 2))
     by_rule = graph.intersection_rule()
     if by_rule is None:
-        # Where every node sees the same, one root speaks for all.
+        # In a vertex-transitive graph one root represents all.
         return from_distances(graph, roots=1 if transitive else None)
     return by_rule or None
 
@@ -645,8 +718,7 @@ def from_distances(
     graph
         A graph without lengths.
     roots
-        How many roots to compare: all of them unless the graph is known to look the same from
-        every node.
+        How many roots to compare: all of them unless the graph is known to be vertex-transitive.
     work
         Largest product of roots and edges that is looked at.
 
@@ -667,23 +739,26 @@ def from_distances(
         )
     edges = graph.edge_array()
     begin, end = np.concatenate([edges, edges[:, ::-1]]).T
-    found = None
+    common = None
     for root in range(roots):
         distance = graph.distances_from(root)
+        # b_d counts the neighbours one step further, c_d those one step nearer.
         step = distance[end] - distance[begin]
         rows = []
         for change in (1, -1):
             counts = np.bincount(begin[step == change], minlength=graph.size)
-            first = np.zeros(int(distance.max()) + 1, np.int64)
-            first[distance] = counts
-            if not np.array_equal(first[distance], counts):
+            at_distance = np.zeros(int(distance.max()) + 1, np.int64)
+            # One count represents each distance; all others there must equal it.
+            at_distance[distance] = counts
+            if not np.array_equal(at_distance[distance], counts):
                 return None
-            rows.append(tuple(first.tolist()))
+            rows.append(tuple(at_distance.tolist()))
         numbers = IntersectionNumbers(*rows)
-        if found not in (None, numbers):
+        # Every root must have the same numbers.
+        if common not in (None, numbers):
             return None
-        found = numbers
-    return found
+        common = numbers
+    return common
 
 
 @dataclass(frozen=True)
@@ -714,7 +789,7 @@ class Symmetry:
 def is_vertex_transitive(graph: AnswerGraph) -> bool:
     """Whether some automorphism moves any node to any other [B, Def 4]; lengths are kept.
 
-    Decided exactly: by rule for families and products [B, Prop 14], by different degrees,
+    Decided exactly: from the rules of families and products [B, Prop 14], by different degrees,
     otherwise by a search for automorphisms.
 
     Examples
@@ -754,7 +829,8 @@ def symmetry(graph: AnswerGraph) -> Symmetry:
 
 
 def _transitivity(graph: AnswerGraph) -> tuple[bool, str]:
-    low, high = graph.min_degree, graph.max_degree
+    low = graph.min_degree
+    high = graph.max_degree
     if low != high:
         return False, f"degrees differ ({low} … {high}), so neither"
     if not graph.has_lengths:
@@ -762,6 +838,7 @@ def _transitivity(graph: AnswerGraph) -> tuple[bool, str]:
             return True, "a clique"
         if graph.is_cycle:
             return True, "a cycle"
+    # A rule decides at any size, without a search.
     by_rule = graph.transitive_rule()
     if by_rule is not None:
         return by_rule
@@ -798,8 +875,8 @@ class GraphFacts:
     has_lengths: bool
     distance_regular: bool | None
     vertex_transitive: bool | None
-    ball_sizes: tuple[int, ...] | None
-    intersection_numbers: dict[str, tuple[int, ...]] | None
+    ball_sizes: IntTuple | None
+    intersection_numbers: dict[str, IntTuple] | None
     symmetry_reason: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -809,11 +886,14 @@ class GraphFacts:
     def sentences(self) -> dict[str, str]:
         """Return the facts for a person to read."""
         shapes = [
-            name for name in ("path", "cycle", "tree", "clique") if getattr(self, f"is_{name}")
+            name
+            for name in ("path", "cycle", "tree", "clique")
+            if getattr(self, f"is_{name}")
         ]
         rows = {
             "answers": f"{self.nodes:,}",
-            "edges": f"{self.edges:,}" + (" (with lengths)" if self.has_lengths else ""),
+            "edges": f"{self.edges:,}"
+            + (" (with lengths)" if self.has_lengths else ""),
             "diameter": f"{self.diameter:,}",
             "degrees": _span(self.min_degree, self.max_degree),
             "shape": ", ".join(shapes) or "none of path, cycle, tree, clique",
@@ -827,26 +907,27 @@ class GraphFacts:
             rows["answers at distance 0, 1, …"] = _shorten(self.ball_sizes)
         if self.intersection_numbers is not None:
             rows["intersection numbers"] = "; ".join(
-                f"{name} = {_shorten(values)}" for name, values in self.intersection_numbers.items()
+                f"{name} = {_shorten(values)}"
+                for name, values in self.intersection_numbers.items()
             )
         return rows
 
 
 def graph_facts(graph: AnswerGraph) -> GraphFacts:
-    """Collect the facts of a graph, by rule where the family has one.
+    """Collect the facts of a graph, without a search where the family knows them.
 
     >>> from tightrope.graphs import PathPower
     >>> facts = graph_facts(PathPower(751, 5))
     >>> facts.diameter, facts.girth, facts.vertex_transitive
     (150, 3, False)
     """
-    found: Symmetry | None = None
+    known: Symmetry | None = None
     try:
-        found = symmetry(graph)
-        reason = found.reason
+        known = symmetry(graph)
+        reason = known.reason
     except TooLarge as unknown:
         reason = str(unknown)
-    numbers = found.distance_regular if found else None
+    numbers = known.distance_regular if known else None
     try:
         cycle = girth(graph)
     except TooLarge:
@@ -863,8 +944,8 @@ def graph_facts(graph: AnswerGraph) -> GraphFacts:
         is_tree=graph.is_tree,
         is_clique=graph.is_clique,
         has_lengths=graph.has_lengths,
-        distance_regular=numbers is not None if found else None,
-        vertex_transitive=found.vertex_transitive if found else None,
+        distance_regular=numbers is not None if known else None,
+        vertex_transitive=known.vertex_transitive if known else None,
         ball_sizes=graph.constant_ball_sizes,
         intersection_numbers={"b": numbers.b, "c": numbers.c} if numbers else None,
         symmetry_reason=reason,
@@ -879,6 +960,6 @@ def _span(low: int, high: int) -> str:
     return f"{low:,}" if low == high else f"{low:,} … {high:,}"
 
 
-def _shorten(numbers: tuple[int, ...]) -> str:
+def _shorten(numbers: IntTuple) -> str:
     shown = [f"{n:,}" for n in numbers[:12]]
     return "  ".join(shown) + (" …" if len(numbers) > 12 else "")

@@ -12,10 +12,15 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tightrope.channels import Channel, GeometricChannel, KroneckerChannel, RuleChannel, ScaledPhi
-from tightrope.channels.base import LIMITS
+from tightrope.arrays import LIMITS, Floats
+from tightrope.channels import (
+    Channel,
+    GeometricChannel,
+    KroneckerChannel,
+    RuleChannel,
+    ScaledPhi,
+)
 from tightrope.channels.structured import alpha_powers, log_alpha_sum
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
@@ -52,10 +57,15 @@ def geometric(graph: AnswerGraph, epsilon: Level) -> Channel:
     """
     level = Epsilon.of(epsilon)
     if graph.product:
-        shared = graph.product == "strong"
-        each = level.scaled(Fraction(1, len(graph.factors))) if shared else level
-        made = {factor: geometric(factor, each) for factor in dict.fromkeys(graph.factors)}
-        return KroneckerChannel([made[factor] for factor in graph.factors])
+        # Ratios of coordinates that move at once multiply, so they share ε.
+        factor_level = level
+        if graph.product == "strong":
+            factor_level = level.scaled(Fraction(1, len(graph.factors)))
+        channel_of = {
+            factor: geometric(factor, factor_level)
+            for factor in dict.fromkeys(graph.factors)
+        }
+        return KroneckerChannel([channel_of[factor] for factor in graph.factors])
     if graph.has_lengths:
         raise InputError(
             f"geometric noise needs edges of length 1, but {graph.name} has edge lengths: use the "
@@ -67,7 +77,7 @@ def geometric(graph: AnswerGraph, epsilon: Level) -> Channel:
 
 
 def independent(graph: AnswerGraph, epsilon: Level) -> Channel:
-    r"""Return what is done without a design: independent geometric noise for each number.
+    r"""Return the baseline without a design: independent geometric noise for each number.
 
     Where one person can change several of the numbers of an answer, each gets its share of ε:
     :math:`ε/k` for k counts, :math:`ε/2` for the classes of a histogram between which one person
@@ -87,26 +97,29 @@ def independent(graph: AnswerGraph, epsilon: Level) -> Channel:
     >>> independent(Histograms(2, 3), 1).shape
     (6, 27)
     """
-    lattice, level = graph.unbounded, Epsilon.of(epsilon)
+    lattice = graph.unbounded
+    level = Epsilon.of(epsilon)
     if graph.product:
         return geometric(graph, level)
     if lattice is None or lattice.form == "line":
         raise InputError(f"the answers of {graph.name} are no tuples of counts")
     numbers = lattice.parts - lattice.hidden
+    # How many numbers one person can change: one class, two classes, or all counts.
     shares = {"cross": 1, "roots": 2}.get(lattice.form, numbers)
-    each = GeometricChannel(lattice.people + 1, level.scaled(Fraction(1, shares)))
+    noise = GeometricChannel(lattice.people + 1, level.scaled(Fraction(1, shares)))
     outputs = (lattice.people + 1) ** numbers
-    if graph.size * outputs > LIMITS.matrix // 10:
+    if graph.size * outputs > LIMITS.entries // 10:
         raise TooLarge(f"independent noise on {graph.name} has {outputs} outputs")
-    rows, found = each.matrix(), np.ones((graph.size, 1))
+    rows = noise.matrix()
+    product = np.ones((graph.size, 1))
     for counts in np.array(graph.labels).T:
-        found = np.einsum("ij,ik->ijk", found, rows[counts]).reshape(graph.size, -1)
+        product = np.einsum("ij,ik->ijk", product, rows[counts]).reshape(graph.size, -1)
     labels = list(itertools.product(range(lattice.people + 1), repeat=numbers))
-    return Channel(found, inputs=graph.labels, outputs=labels)
+    return Channel(product, inputs=graph.labels, outputs=labels)
 
 
 class ExponentialChannel(RuleChannel):
-    r"""The channel :math:`X_{io} = \alpha^{d(i,o)/2} / \sum_j \alpha^{d(i,j)/2}`, by rule.
+    r"""The channel :math:`X_{io} = \alpha^{d(i,o)/2} / \sum_j \alpha^{d(i,j)/2}`.
 
     The numerators of neighbouring rows differ by a factor of at most :math:`e^{ε/2}`, and so
     do the sums below: together ε-private on every graph. Rows are made from distances; only
@@ -132,25 +145,27 @@ class ExponentialChannel(RuleChannel):
         self._inputs = self._outputs = graph.label
         self.shape = (graph.size, graph.size)
 
-    def _powers(self, i: int) -> NDArray[np.float64]:
+    def _powers(self, i: int) -> Floats:
         return alpha_powers(self.epsilon, self.graph.distances_from(i), parts=2)
 
     @functools.cached_property
-    def _sums(self) -> NDArray[np.float64]:
+    def _sums(self) -> Floats:
         self._check_row("the row sums", self.graph.size)
         return np.array([self._row_sum(i) for i in range(self.graph.size)])
 
     def _row_sum(self, i: int) -> float:
         if self.graph.has_lengths:
             return math.fsum(self._powers(i))
+        # Σ_d n_d(i) α^{d/2}
         sizes = self.graph.ball_sizes(i)
-        return math.fsum(alpha_powers(self.epsilon, np.arange(len(sizes)), parts=2) * sizes)
+        powers = alpha_powers(self.epsilon, np.arange(len(sizes)), parts=2)
+        return math.fsum(powers * sizes)
 
-    def _row(self, i: int) -> NDArray[np.float64]:
+    def _row(self, i: int) -> Floats:
         powers = self._powers(i)
         return np.asarray(powers / powers.sum())
 
-    def _column(self, o: int) -> NDArray[np.float64]:
+    def _column(self, o: int) -> Floats:
         return np.asarray(self._powers(o) / self._sums)
 
     def _entry(self, i: int, o: int) -> float:
@@ -167,8 +182,8 @@ def exponential(graph: AnswerGraph, epsilon: Level) -> Channel:
     Where every answer sees the same ball sizes :math:`n_d` all rows have one sum, the noise
     can use the whole ε, and the channel is :math:`X_{io} = γ α^{d(i,o)}` with
     :math:`γ = 1/\sum_d n_d α^d` [B, (17)]; for the uniform prior and binary loss no ε-private
-    channel is better [B, Thm 28]. On other graphs the sums differ and half of ε pays for
-    them (:class:`ExponentialChannel`).
+    channel is better [B, Thm 28]. On other graphs the sums differ and take half of ε
+    (:class:`ExponentialChannel`).
 
     Parameters
     ----------
@@ -187,6 +202,7 @@ def exponential(graph: AnswerGraph, epsilon: Level) -> Channel:
     sizes = graph.constant_ball_sizes
     if sizes is None:
         return ExponentialChannel(graph, level)
+    # γ = 1/Σ_d n_d α^d, by logarithms: the sum overflows for many people.
     return ScaledPhi(graph, level, math.exp(-log_alpha_sum(level, sizes)))
 
 
@@ -254,7 +270,7 @@ def ring(answers: int | AnswerGraph, epsilon: Level) -> Channel:
 
 
 def _relabelled(noise: Channel, answers: AnswerGraph) -> Channel:
-    """Let a channel that was just made on a clique or a ring speak of these answers."""
+    """Label a new channel on a clique or a ring with these answers."""
     noise._inputs = noise._outputs = answers.label
     return noise
 
@@ -284,5 +300,6 @@ def highest_leakage(individuals: int, values: int, epsilon: Level) -> KroneckerC
     True
     """
     people = whole_number(individuals, "the number of individuals")
-    person = randomized_response(whole_number(values, "the number of values", 2), epsilon)
+    choices = whole_number(values, "the number of values", 2)
+    person = randomized_response(choices, epsilon)
     return KroneckerChannel([person] * people)

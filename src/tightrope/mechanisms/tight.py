@@ -31,14 +31,20 @@ from dataclasses import dataclass, replace
 from math import exp
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import Floats
 from tightrope.channels import Channel, ScaledPhi
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
-from tightrope.mechanisms.closed_forms import exponential, geometric, randomized_response, ring
+from tightrope.mechanisms.closed_forms import (
+    exponential,
+    geometric,
+    randomized_response,
+    ring,
+)
 from tightrope.phi import Phi, Solution
 from tightrope.phi.cells import rational_ones
 from tightrope.phi.existence import nearest_level
@@ -66,7 +72,9 @@ class NoTightConstraints(InputError):
 
     def __init__(self, problem: str, graph: AnswerGraph, epsilon: Epsilon) -> None:
         super().__init__(problem, graph, epsilon)
-        self._problem, self._graph, self._epsilon = problem, graph, epsilon
+        self._problem = problem
+        self._graph = graph
+        self._epsilon = epsilon
 
     @functools.cached_property
     def nearest(self) -> float:
@@ -103,13 +111,20 @@ class TightConstraints(ScaledPhi):
     """
 
     def __init__(
-        self, graph: AnswerGraph, epsilon: Epsilon, z: ArrayLike, solution: Solution, certain: bool
+        self,
+        graph: AnswerGraph,
+        epsilon: Epsilon,
+        z: ArrayLike,
+        solution: Solution,
+        certain: bool,
     ) -> None:
         super().__init__(graph, epsilon, z)
-        self.solution, self.unique, self.certain = solution, solution.unique, certain
+        self.solution = solution
+        self.unique = solution.unique
+        self.certain = certain
 
     @property
-    def z(self) -> NDArray[np.float64]:
+    def z(self) -> Floats:
         r"""The diagonal: :math:`\Phi z = 1`."""
         return self.scale
 
@@ -154,7 +169,8 @@ def tight_constraints(
     level = Epsilon.of(epsilon)
     sizes = graph.constant_ball_sizes
     if sizes is not None:
-        method, constant = "closed form (constant ball sizes)", exp(-log_alpha_sum(level, sizes))
+        method = "closed form (constant ball sizes)"
+        constant = exp(-log_alpha_sum(level, sizes))
         solution = Solution(np.zeros(0), 0.0, 0.0, method)
         if graph.size <= 64:
             solution = replace(Phi(graph, level).solve_ones(), method=method)
@@ -166,38 +182,35 @@ def tight_constraints(
 
 def _decided(
     graph: AnswerGraph, epsilon: Epsilon, solution: Solution
-) -> tuple[NDArray[np.float64], bool]:
+) -> tuple[Floats, bool]:
     """Return z and whether its sign is proven, or refuse."""
     where, smallest = solution.least
     if not solution.consistent:
         problem = "Φ is singular and Φz = 1 has no solution"
         raise NoTightConstraints(problem, graph, epsilon)
     positive = solution.positive
+    # Where the error bound does not decide the sign, fractions do, if ε has a rational ratio.
     if positive is None:
         exact = rational_ones(graph, epsilon) if solution.unique else None
         if exact is not None:
             where = min(range(len(exact)), key=exact.__getitem__)
             if exact[where] >= 0:
                 return np.array([float(z) for z in exact]), True
-            positive, smallest = False, float(exact[where])
+            positive = False
+            smallest = float(exact[where])
         elif smallest >= 0:
             return solution.values, False
         elif not solution.unique and smallest > -CONSISTENT_TOLERANCE:
             return np.maximum(solution.values, 0), False
     if positive:
         return solution.values, True
-    unsure = (
-        f" (undecided: the error is {solution.error:.2g})"
-        if positive is None and solution.error is not None
-        else ""
-    )
-    problem = f"answer {graph.label(where)!r} would get the weight z = {smallest:.6g}{unsure}"
+    problem = f"answer {graph.label(where)!r} would get the weight z = {smallest:.6g}"
+    if positive is None and solution.error is not None:
+        problem += f" (undecided: the error is {solution.error:.2g})"
     raise NoTightConstraints(problem, graph, epsilon)
 
 
-def candidate_prices(
-    phi: Phi, prior: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def candidate_prices(phi: Phi, prior: Floats) -> tuple[Floats, Floats]:
     r"""Return :math:`v_j = \max_i \pi_i \alpha^{d(i,j)}` and :math:`\lambda = \Phi^{-1}v`.
 
     On a tree λ is a certificate, so :math:`\sum\lambda` bounds the utility of every mechanism:
@@ -247,14 +260,16 @@ def utility_curve(graph: AnswerGraph, epsilons: list[float]) -> UtilityCurve:
     >>> round(curve.tight[0], 6), round(curve.geometric[0], 6)
     (0.189963, 0.098705)
     """
-    kept, tight, baseline = [], [], []
+    existing = []
+    tight = []
+    baseline = []
     for epsilon in epsilons:
         solution = Phi(graph, epsilon).solve_ones()
         if solution.values.min() >= 0:
-            kept.append(epsilon)
+            existing.append(epsilon)
             tight.append(float(solution.values.mean()))
             baseline.append(geometric(graph, epsilon).column_maxima_sum() / graph.size)
-    return UtilityCurve(tuple(kept), tuple(tight), tuple(baseline))
+    return UtilityCurve(tuple(existing), tuple(tight), tuple(baseline))
 
 
 # -- mechanisms by name -------------------------------------------------------------------

@@ -46,6 +46,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
+from tightrope.graphs.lines import cosets_of, width_of_line
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 
@@ -98,6 +99,9 @@ class Certificate:
         :math:`\lambda`.
     theorem
         Why the prices are feasible, when that is known without a computation.
+    stride
+        On a line, where it is more than 1: the prices are dual feasible on every so many-th answer
+        for itself (:class:`tightrope.graphs.lines.Coset`).
     cover
         For binary loss :math:`y = \pi - \lambda \ge 0` with :math:`y\Phi \ge \pi` up to
         rounding, where a route has found it: the proof in a file needs nothing else.
@@ -118,6 +122,7 @@ class Certificate:
     prices: Floats
     theorem: str = ""
     cover: Floats | None = None
+    stride: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prices", _checked_prices(self.prices, self.graph))
@@ -127,15 +132,48 @@ class Certificate:
         r""":math:`\sum_i \lambda_i`."""
         return float(self.prices.sum())
 
+    @property
+    def saved_between(self) -> float:
+        r"""What a guess between answers of a coset may save: :math:`s^2/4` of a squared loss."""
+        rule = self.consumer.loss.step_rule
+        squared = rule is not None and rule[0] == 2
+        return float(self.stride**2 // 4 * rule[1]) if rule and squared else 0.0
+
+    @functools.cached_property
+    def cosets(self) -> list[tuple[Ints, Certificate]]:
+        """For each coset its answers, and the certificate of their prices on it alone."""
+        width = width_of_line(self.graph)
+        if width is None or self.stride == 1:
+            return [(np.arange(self.graph.size), self)]
+        parts = []
+        prior = self.consumer.prior.probabilities
+        # Put back what the bound is reduced by: then each coset is dual feasible by itself.
+        prices = self.prices + self.saved_between * prior
+        for coset in cosets_of(self.graph.size, width, self.stride):
+            mine = coset.answers
+            losses = self.consumer.loss.columns(mine)[mine]
+            own = prior[mine]
+            # The costs of a coset are those of a consumer with an even prior on it.
+            even = Consumer(
+                prior=Prior.uniform(len(mine)),
+                loss=MatrixLoss(len(mine) * own[:, None] * losses),
+            )
+            part = Certificate(coset.graph, self.epsilon, even, prices[mine])
+            parts.append((mine, part))
+        return parts
+
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the prices prove."""
+        if self.stride > 1:
+            proved = sum(part.checked_bound() for _, part in self.cosets)
+            return proved - self.saved_between
         problem = Problem.of(self.graph, self.epsilon, self.consumer)
         return price(problem, Pricer(problem), self.prices, problem.guesses).bound
 
     def weights(self, guess: int) -> Floats:
         """Return :math:`c_k - λ` for a guess."""
         column = self.consumer.loss.column(guess)
-        return np.asarray(self.consumer.prior.probabilities * column - self.prices)
+        return self.consumer.prior.probabilities * column - self.prices
 
     def multipliers(self, guess: int) -> Multipliers:
         """Return the edge multipliers of one guess: the flow that pricing ends with.
@@ -151,11 +189,14 @@ class Certificate:
         costs = weights + self.prices
         anchor = guess if guess < self.graph.size else int(costs.argmin())
         forward, backward = self._pricer.multipliers(weights, anchor)
-        edges, n = self.graph.edge_array(), self.graph.size
-        fall = self.epsilon.alpha ** np.asarray(self.graph.edge_lengths(), float)
-        covered = np.bincount(edges[:, 1], forward - fall * backward, n)
-        covered += np.bincount(edges[:, 0], backward - fall * forward, n)
-        return Multipliers(forward, backward, max(0.0, float((covered - weights).max())))
+        problem = self._pricer.problem
+        start, end = problem.edges.T
+        fall = problem.alpha ** problem.lengths.astype(float)
+        # Σ y_ih (e_h - α e_i), over both directions of every edge.
+        covered = np.bincount(end, forward - fall * backward, problem.size)
+        covered += np.bincount(start, backward - fall * forward, problem.size)
+        shortfall = max(0.0, float((covered - weights).max()))
+        return Multipliers(forward, backward, shortfall)
 
     @functools.cached_property
     def _pricer(self) -> Pricer:
@@ -210,7 +251,9 @@ class LimitCertificate:
         guesses = self.consumer.loss.guess_count
         choices = np.array(self.choices, dtype=np.float64)
         if not (np.isfinite(self.weight) and self.weight >= 0):
-            raise InputError(f"the weight of a limit must be at least 0, got {self.weight}")
+            raise InputError(
+                f"the weight of a limit must be at least 0, got {self.weight}"
+            )
         if choices.shape != (guesses, len(self.attack)) or not (
             (choices >= 0).all()
             and np.allclose(choices.sum(axis=1), 1, rtol=0, atol=choice_rounding)
@@ -232,20 +275,22 @@ class LimitCertificate:
         own = self.consumer.prior.probabilities[:, None] * self.consumer.loss.matrix()
         taken = (self.choices @ self.attack).T
         if self.minimised == "loss":
-            return np.asarray(own + self.weight * taken)
-        return np.asarray(self.weight * own + taken)
+            return own + self.weight * taken
+        return self.weight * own + taken
 
     def plain(self) -> Certificate:
         r"""Return the prices as they are for a consumer whose costs are :math:`\hat c_k`."""
         if self.epsilon is None:
             raise InputError("without a privacy level a limit has no plain certificate")
         size = self.graph.size
+        # Under a uniform prior the loss n·ĉ has the costs π_i·ℓ(i,k) = ĉ_k(i).
         even = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
         return Certificate(self.graph, self.epsilon, even, self.prices)
 
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the certificate proves."""
         if self.epsilon is None:
+            # Without privacy the condition is λ_i ≤ min_k ĉ_k(i) for each answer alone.
             proved = float(np.minimum(self.prices, self.costs().min(axis=1)).sum())
         else:
             proved = self.plain().checked_bound()

@@ -32,7 +32,8 @@ def geometric_route(task: Task) -> Plan | str:
     >>> geometric_route(task).solve().gap < 1e-12
     True
     """
-    graph, loss = task.graph, task.consumer.loss
+    graph = task.graph
+    loss = task.consumer.loss
     if graph.has_lengths or not graph.is_path:
         return f"{graph.name} is not a path"
     if loss.guess_count != graph.size:
@@ -41,33 +42,43 @@ def geometric_route(task: Task) -> Plan | str:
         return f"the {loss.name} loss is not monotone along the path"
     if refused := _too_many_to_remap(task):
         return refused
-    reason = "on a path geometric noise with the best remap is optimal for monotone losses"
+    reason = (
+        "on a path geometric noise with the best remap is optimal for monotone losses"
+    )
     return Plan(reason, lambda: _geometric(task, theorem=reason))
 
 
 def _geometric(task: Task, theorem: str) -> Design:
     """Return geometric noise and the prices that its outputs ask for."""
-    graph, alpha = task.graph, task.alpha
+    graph = task.graph
+    alpha = task.alpha
     order = path_order(graph)
     in_order = bool((np.diff(order) == 1).all())
     noise: Channel = GeometricChannel(graph.size, task.epsilon, label=graph.label)
     if not in_order:
+        # Noise is defined along the path: translate answers to their positions on it.
         place = np.argsort(order)
         moved = noise.matrix()[np.ix_(place, place)]
         noise = Channel(moved, inputs=graph.labels, outputs=graph.labels)
     if task.consumer.risk_averse:
         return _universal(task, noise)
-    found = line_remap(task.consumer, alpha) if in_order else None
-    if found is not None:
-        guess, values = found.guess, found.values
+    best = line_remap(task.consumer, alpha) if in_order else None
+    if best is not None:
+        guess = best.guess
+        values = best.values
     else:
+        # v_o = min_k Σ_i π_i α^|i-o| ℓ(i, k)
         guess = np.asarray(best_remap(noise, task.consumer).guess)
         lost = map(task.consumer.loss.column, guess.tolist())
-        values = np.array([(task.prior * task.phi.row(o)) @ x for o, x in enumerate(lost)])
+        values = np.array(
+            [(task.prior * task.phi.row(o)) @ x for o, x in enumerate(lost)]
+        )
     lam = np.empty(graph.size)
     lam[order] = line_prices(values[order], alpha)
+    # X = Φ·diag(z) with the column maxima z, so the loss is Σ_o z_o·v_o.
     loss = float(noise.column_maxima() @ values)
-    return _finished(task, noise, guess, loss, task.proved(lam, by_theorem=True), theorem)
+    prices = task.proved(lam, by_theorem=True)
+    return _finished(task, noise, guess, loss, prices, theorem)
 
 
 def line_prices(values: Floats, alpha: float) -> Floats:
@@ -78,11 +89,13 @@ def line_prices(values: Floats, alpha: float) -> Floats:
     """
     if len(values) == 1:
         return values.copy()
-    found = (1 + alpha**2) * values
-    found[0], found[-1] = values[0], values[-1]
-    found[1:] -= alpha * values[:-1]
-    found[:-1] -= alpha * values[1:]
-    return np.asarray(found / (1 - alpha**2))
+    # ((1+α²) v_i - α v_{i-1} - α v_{i+1}) / (1-α²), with 1 for 1+α² at the ends
+    prices = (1 + alpha**2) * values
+    prices[0] = values[0]
+    prices[-1] = values[-1]
+    prices[1:] -= alpha * values[:-1]
+    prices[:-1] -= alpha * values[1:]
+    return prices / (1 - alpha**2)
 
 
 def tree_route(task: Task) -> Plan | str:
@@ -102,6 +115,7 @@ def tree_route(task: Task) -> Plan | str:
     if not task.is_binary:
         return _not_binary(task)
     degree = graph.max_degree
+    # Φ⁻¹1 has the entries (1 - (deg_j - 1)·α)/(1 + α): none is negative below this α.
     if degree > 1 and task.alpha > 1 / (degree - 1):
         return f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
     noise = task.tight
@@ -116,7 +130,8 @@ def tree_route(task: Task) -> Plan | str:
             return _universal(task, noise)
         values, y = candidate_prices(task.phi, task.prior)
         prices = task.proved(task.prior - y, by_theorem=True)
-        guess, loss = _likeliest(task, noise), 1 - float(noise.z @ values)
+        guess = _likeliest(task, noise)
+        loss = 1 - float(noise.z @ values)
         return _finished(task, noise, guess, loss, prices, reason)
 
     return Plan(reason, solve)
@@ -139,7 +154,9 @@ def regular_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         prices = task.proved(task.prior - y, by_theorem=True)
-        guess, loss = np.arange(task.graph.size), 1 - float(noise.z @ task.prior)
+        # Σ_o z_o max_i π_i α^{d(i,o)}, and a regular prior is largest at o itself
+        guess = np.arange(task.graph.size)
+        loss = 1 - float(noise.z @ task.prior)
         return _finished(task, noise, guess, loss, prices, reason, cover=y)
 
     return Plan(reason, solve)
@@ -162,7 +179,7 @@ def _regular_coordinates(
 def symmetric_route(task: Task) -> Plan | str:
     r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
 
-    Every answer is told right with the same probability. So the worst loss is the mean loss
+    Every answer is reported correctly with the same probability. So the worst loss is the mean loss
     too, and the uniform prior is the worst one for a risk-averse consumer.
 
     >>> from tightrope.graphs import Cycle
@@ -184,9 +201,11 @@ def symmetric_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         n = task.graph.size
+        # The normaliser Σ_d n_d·α^d is the same for every answer.
         share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
         prices = task.proved(np.full(n, (1 - share) / n), by_theorem=True)
-        noise, y = exponential(task.graph, task.epsilon), np.full(n, share / n)
+        noise = exponential(task.graph, task.epsilon)
+        y = np.full(n, share / n)
         return _finished(task, noise, np.arange(n), 1 - share, prices, reason, cover=y)
 
     return Plan(reason, solve)
@@ -217,7 +236,8 @@ def candidate_route(task: Task) -> Plan | str:
     reason = "the candidate prices Φ⁻¹v prove tight constraints optimal for this prior"
 
     def solve() -> Design:
-        return _finished(task, noise, _likeliest(task, noise), 1 - float(noise.z @ values), prices)
+        loss = 1 - float(noise.z @ values)
+        return _finished(task, noise, _likeliest(task, noise), loss, prices)
 
     return Plan(reason, solve)
 
@@ -249,7 +269,7 @@ def _likeliest(task: Task, noise: TightConstraints) -> Ints:
     """Return the best guess for each output."""
     if task.consumer.prior.is_uniform:  # then a column is highest at its own answer
         return np.where(noise.z > 0, np.arange(task.graph.size), 0)
-    return np.asarray(best_remap(noise, task.consumer).guess)
+    return best_remap(noise, task.consumer).guess
 
 
 def _universal(task: Task, noise: Channel) -> Design:
@@ -265,17 +285,20 @@ def _universal(task: Task, noise: Channel) -> Design:
     :math:`\lambda = \Phi^{-1} v` with
     :math:`v_o = \min_k \sum_i \pi_i \alpha^{d(i,o)} \ell(i,k)`, are priced for that prior.
     """
-    found = minimax_remap(noise, task.consumer, task.settings)
-    chances = found.matrix.matrix()
+    best = minimax_remap(noise, task.consumer, task.settings)
+    chances = best.matrix.matrix()
     used = np.flatnonzero(chances.max(axis=0) > 0)
     labels = task.guess_labels(used)
-    channel = remap(noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels))
-    worst = replace(task, consumer=task.with_prior(found.prior))
+    channel = remap(
+        noise, Channel(chances[:, used], inputs=noise.outputs, outputs=labels)
+    )
+    worst = replace(task, consumer=task.with_prior(best.prior))
+    # λ = Φ⁻¹v, with v the price limits under the worst prior.
     solved = task.phi.solve(worst.problem.price_limits)
     prices = worst.proved(solved.values)
     return task.answered(
-        loss=found.worst_loss,
-        bound=min(float(prices.sum()), found.worst_loss),
+        loss=best.worst_loss,
+        bound=min(float(prices.sum()), best.worst_loss),
         channel=channel,
         general=noise,
         certificate=Certificate(task.graph, task.epsilon, worst.consumer, prices),
@@ -297,16 +320,19 @@ def _finished(
     bound = float(prices.sum())
     return task.answered(
         loss=loss,
+        # A bound above the loss by more than round-off is an error, and must stay visible.
         bound=min(bound, loss) if bound - loss <= rounding * abs(loss) else bound,
         channel=guessed(task, noise, guess),
         general=noise,
         guess=guess,
-        certificate=Certificate(task.graph, task.epsilon, task.bayesian, prices, theorem, cover),
+        certificate=Certificate(
+            task.graph, task.epsilon, task.bayesian, prices, theorem, cover
+        ),
     )
 
 
 def guessed(task: Task, noise: Channel, guess: Ints) -> Channel:
-    """Return noise whose outputs are the guesses that they stand for.
+    """Return noise whose outputs are replaced by their guesses.
 
     >>> from tightrope.graphs import PathPower
     >>> task = Task.of(PathPower(3), 1, prior="0.1,0.8,0.1", loss="binary")
@@ -316,4 +342,6 @@ def guessed(task: Task, noise: Channel, guess: Ints) -> Channel:
     if (guess == np.arange(noise.shape[1])).all():
         return noise
     used, target = np.unique(guess, return_inverse=True)
-    return remap(noise, DeterministicChannel(target.astype(np.int64), task.guess_labels(used)))
+    return remap(
+        noise, DeterministicChannel(target.astype(np.int64), task.guess_labels(used))
+    )

@@ -1,4 +1,4 @@
-r"""From numerical columns to a mechanism that is private whatever their error.
+r"""Repair solver output to exact feasibility: columns that are private and sum to 1.
 
 A column that violates privacy a little is replaced by its *smallest private majorant*
 :math:`x'_i = \max_j \alpha^{d(i,j)} x_j`. The rows then sum to :math:`1 + \delta_i`. Parts of the
@@ -27,38 +27,43 @@ def private_columns(problem: Problem, columns: dict[int, Floats]) -> dict[int, F
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> problem = Problem(PathPower(3), Epsilon.of("ln(2)"), np.eye(3)[:, :2])
-    >>> rough = {0: np.array([0.8, 0.5, -1e-9]), 1: np.array([0.2, 0.5, 1.0])}
-    >>> made = private_columns(problem, rough)
-    >>> made[0].round(3).tolist(), made[1].round(3).tolist()
+    >>> inexact = {0: np.array([0.8, 0.5, -1e-9]), 1: np.array([0.2, 0.5, 1.0])}
+    >>> repaired = private_columns(problem, inexact)
+    >>> repaired[0].round(3).tolist(), repaired[1].round(3).tolist()
     ([0.833, 0.667, 0.333], [0.167, 0.333, 0.667])
     """
     guesses = list(columns)
     # One row for each guess; only what is positive can be a probability.
-    found = np.maximum(np.array([columns[k] for k in guesses]), 0.0)
-    kept = found.max(axis=1) > 0
-    guesses = [k for k, keep in zip(guesses, kept.tolist(), strict=True) if keep]
-    found, pricer = np.ascontiguousarray(found[kept]), Pricer(problem)
+    matrix = np.maximum(np.array([columns[k] for k in guesses]), 0.0)
+    positive = matrix.max(axis=1) > 0
+    guesses = [k for k, keep in zip(guesses, positive.tolist(), strict=True) if keep]
+    matrix = np.ascontiguousarray(matrix[positive])
+    pricer = Pricer(problem)
     copies = np.array([problem.copies[k] for k in guesses], float)
 
     def excess() -> Floats:
-        return problem.class_means(copies @ found) - 1
+        return problem.class_means(copies @ matrix) - 1
 
-    pricer.raise_to_private(found)
+    pricer.raise_to_private(matrix)
     if np.abs(excess()).max() > SUM_TOLERANCE:
-        found = balanced(problem, pricer, found, copies)
-        pricer.raise_to_private(found)
+        matrix = balanced(problem, pricer, matrix, copies)
+        pricer.raise_to_private(matrix)
     if np.abs(left := excess()).max() > SUM_TOLERANCE:
+        # Δ ≥ (max δ - α min δ) / (1 - α)
+        # The shortest edge is the strictest: there α^length is largest.
         least = float(problem.alpha ** float(problem.lengths.min(initial=1)))
         spread = max(float(left.max() - least * left.min()), 0.0) / (1 - least)
         extra = max(spread, float(left.max())) + SUM_TOLERANCE
         # The further column serves the guess that is best without an answer.
-        flat = int(problem.guesses[np.argmin(problem.costs[:, problem.guesses].sum(axis=0))])
+        flat = int(
+            problem.guesses[np.argmin(problem.costs[:, problem.guesses].sum(axis=0))]
+        )
         if flat not in guesses:
             guesses.append(flat)
-            found = np.vstack([found, np.zeros(problem.size)])
-        found[guesses.index(flat)] += (extra - left) / problem.copies[flat]
-        found /= 1 + extra
-    return dict(zip(guesses, found, strict=True))
+            matrix = np.vstack([matrix, np.zeros(problem.size)])
+        matrix[guesses.index(flat)] += (extra - left) / problem.copies[flat]
+        matrix /= 1 + extra
+    return dict(zip(guesses, matrix, strict=True))
 
 
 def balanced(
@@ -86,24 +91,30 @@ def balanced(
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.eye(2))
-    >>> rough = np.array([[0.6667, 0.3333], [0.3333, 0.6667]]) * [[1.01], [0.98]]
-    >>> balanced(problem, Pricer(problem), rough, np.ones(2)).round(3).tolist()
+    >>> inexact = np.array([[0.6667, 0.3333], [0.3333, 0.6667]]) * [[1.01], [0.98]]
+    >>> balanced(problem, Pricer(problem), inexact, np.ones(2)).round(3).tolist()
     [[0.667, 0.333], [0.333, 0.667]]
     """
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator, cg
 
-    part, classes = pricer.parts(columns).ravel(), problem.classes
+    # S = B B', with B the entries divided by the roots of the m_c
+    part = pricer.parts(columns).ravel()
+    classes = problem.classes
     entries = (columns * copies[:, None]).ravel()
+    # A part without mass needs no change, but a divisor.
     root = np.maximum(np.sqrt(np.bincount(part, entries)), 1e-150)
     rows = np.tile(classes, len(columns))
     spread = csr_array((entries / root[part] / problem.class_sizes[rows], (rows, part)))
     gather = spread.T.tocsr()
     shape = len(problem.class_sizes), len(problem.class_sizes)
-    system = LinearOperator(shape, matvec=lambda x: spread @ (gather @ x), dtype=np.float64)
+    system = LinearOperator(
+        shape, matvec=lambda x: spread @ (gather @ x), dtype=np.float64
+    )
     missing = 1 - np.bincount(classes, copies @ columns) / problem.class_sizes
     prices, _ = cg(system, missing, rtol=0.0, atol=SUM_TOLERANCE, maxiter=steps)
     change = gather @ prices / root
+    # Written so that NaN, where conjugate gradients broke down, keeps the columns too.
     if not np.abs(change).max() <= most:
         return columns
     return np.asarray(columns * (1 + change[part].reshape(columns.shape)))

@@ -46,9 +46,13 @@ def solve_dual_program(
     guesses = problem.useful
     fall = problem.alpha ** problem.ways[2].astype(float)
     unit, solved = _solved(problem, problem.costs[:, guesses].T, fall, watch)
+    # Prices are the last variables, one for each class of answers.
     prices = unit * solved.values[-len(problem.class_sizes) :][problem.classes]
-    found = solved.duals.reshape(len(guesses), -1)
-    columns = {k: x / problem.copies[k] for k, x in zip(guesses.tolist(), found, strict=True)}
+    # The duals of a guess's rows are its column, summed over the guesses of its orbit.
+    duals = solved.duals.reshape(len(guesses), -1)
+    columns = {
+        k: x / problem.copies[k] for k, x in zip(guesses.tolist(), duals, strict=True)
+    }
     return columns, prices
 
 
@@ -59,12 +63,16 @@ def _solved(
     from scipy.sparse import csc_array
 
     count, n = costs.shape
-    each = n * np.arange(count)[:, None]
-    pairs = (each[:, :, None] + np.stack(problem.ways[:2], axis=1)).ravel()
+    first_rows = n * np.arange(count)[:, None]
+    # A column for each multiplier: α at the start of its arc, -1 at the end. Then one for each
+    # class of answers, whose price is in the rows of all guesses.
+    pairs = (first_rows[:, :, None] + np.stack(problem.ways[:2], axis=1)).ravel()
     signs = np.tile(np.stack([fall, -np.ones(len(fall))], axis=1).ravel(), count)
     order = np.argsort(problem.classes, kind="stable")
     sizes = problem.class_sizes
-    by_class = [(each + nodes).ravel() for nodes in np.split(order, np.cumsum(sizes)[:-1])]
+    by_class = [
+        (first_rows + nodes).ravel() for nodes in np.split(order, np.cumsum(sizes)[:-1])
+    ]
     ends = len(pairs) + count * np.cumsum([0, *sizes])
     matrix = csc_array(
         (
@@ -74,6 +82,7 @@ def _solved(
         ),
         shape=(count * n, len(pairs) // 2 + len(sizes)),
     )
+    # Costs of order 1 suit the absolute tolerances of the solver.
     unit = max(float(np.abs(costs).mean()), 1e-300)
     return unit, minimise(
         np.concatenate([np.zeros(len(pairs) // 2), -sizes]),
@@ -88,8 +97,11 @@ def _solved(
 
 def _steepest(problem: Problem) -> tuple[Ints, Ints]:
     """Return the basis at which every column falls as fast as it can from its anchor."""
-    n, anchors = problem.size, problem.anchors[problem.useful]
-    far, (start, end, length) = problem.distances[anchors], problem.ways
+    n = problem.size
+    anchors = problem.anchors[problem.useful]
+    far = problem.distances[anchors]
+    start, end, length = problem.ways
+    # Of each guess a spanning tree of tight arcs is basic: the first that enters each node.
     tight = np.abs(far[:, start] + length - far[:, end]) <= TIGHT_TOLERANCE
     guess, edge = np.nonzero(tight)
     _, tree = np.unique(n * guess + end[edge], return_index=True)

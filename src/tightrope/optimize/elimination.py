@@ -49,11 +49,14 @@ class Elimination:
         reach: list[set[int]] = [set() for _ in order]
         for i, j in np.sort(place[problem.edges], axis=1).tolist():
             reach[i].add(j)
+        # Eliminating a node joins its later neighbours; it is enough to tell the first of them.
         for later in reach:
             if later:
                 heir = min(later)
                 reach[heir] |= later - {heir}
-        behind, mirrored, ends = list[Ints](), list[Ints](), list[tuple[int, int]]()
+        behind = list[Ints]()
+        mirrored = list[Ints]()
+        ends = list[tuple[int, int]]()
         known = set[int]()
         for begin in range(0, len(order), BLOCK):
             stop = begin + BLOCK
@@ -62,6 +65,7 @@ class Elimination:
             for into, places in ((behind, own), (mirrored, known)):
                 into.append(np.array(sorted(j for j in places if j >= stop), np.int64))
             for i, later in enumerate(reach[begin:stop], begin):
+                # Loops over a row stop behind its last entry, in the block and behind it.
                 near = max((j for j in later if j < stop), default=i) + 1
                 far = np.searchsorted(behind[-1], [max(later, default=0)], "right")
                 ends.append((near, int(far[0])))
@@ -88,8 +92,8 @@ def elimination(problem: Problem) -> Elimination:
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Cycle
-    >>> found = elimination(Problem(Cycle(40), Epsilon.of(1), np.ones((40, 1))))
-    >>> [len(nodes) for nodes in found.behind]
+    >>> order = elimination(Problem(Cycle(40), Epsilon.of(1), np.ones((40, 1))))
+    >>> [len(nodes) for nodes in order.behind]
     [2, 2, 2, 2, 0]
     """
     known = problem.__dict__.get("_elimination")
@@ -97,9 +101,12 @@ def elimination(problem: Problem) -> Elimination:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-        n, (i, j, _) = problem.size, problem.ways
+        n = problem.size
+        i, j, _ = problem.ways
         near = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
         orders = np.arange(n), near.astype(np.int64)
-        known = min((Elimination.of(problem, one) for one in orders), key=lambda one: one.work)
+        fills = [Elimination.of(problem, order) for order in orders]
+        known = min(fills, key=lambda fill: fill.work)
+        # Kept with the problem, whose graph never changes.
         problem.__dict__["_elimination"] = known
     return known

@@ -19,8 +19,9 @@ from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Priced, Pricer, highest, price
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Callback, OutOfSteps, Progress, Watch, relative_gap
+from tightrope.optimize.progress import OutOfSteps, Watch, digits_done, relative_gap
 from tightrope.optimize.settings import SolverSettings
+from tightrope.progress import Progress, ProgressCallback
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +33,8 @@ class EngineResult:
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
-    >>> found = run_engine(problem)
-    >>> round(found.value, 9), round(found.bound, 9), found.stopped
+    >>> best = run_engine(problem)
+    >>> round(best.value, 9), round(best.bound, 9), best.stopped
     (0.5, 0.5, False)
     """
 
@@ -51,7 +52,7 @@ def run_engine(
     aim: Problem | Objective,
     *,
     gap: float = 1e-9,
-    progress: Callback | None = None,
+    progress: ProgressCallback | None = None,
     start: dict[int, Face] | None = None,
     settings: SolverSettings | None = None,
 ) -> EngineResult:
@@ -75,17 +76,17 @@ def run_engine(
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> costs = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) / 9
-    >>> found = run_engine(Problem(PathPower(9, 2), Epsilon.of("ln(2)"), costs))
-    >>> found.value - found.bound < 1e-9
+    >>> best = run_engine(Problem(PathPower(9, 2), Epsilon.of("ln(2)"), costs))
+    >>> best.value - best.bound < 1e-9
     True
     """
     objective: Objective = ExpectedLoss(aim) if isinstance(aim, Problem) else aim
-    search = _Search(objective, gap, Watch.of(progress), start, settings)
+    search = _EngineSearch(objective, gap, Watch.of(progress), start, settings)
     search.run()
     return search.result()
 
 
-class _Search:
+class _EngineSearch:
     """The state of a search: faces, the last master program, the best columns and proof so far."""
 
     def __init__(
@@ -96,19 +97,27 @@ class _Search:
         start: dict[int, Face] | None,
         settings: SolverSettings | None,
     ) -> None:
-        self.objective, self.gap, self.watch = objective, gap, watch
+        self.objective = objective
+        self.gap = gap
+        self.watch = watch
         self.tuned = settings or SolverSettings()
-        self.problem, self.guesses = objective.problem, objective.guesses
+        self.problem = objective.problem
+        self.guesses = objective.guesses
         self.pricer = Pricer(self.problem, watch)
         self.master: MasterSolution | None = None
         self.inside: Interior | None = None
-        # The best mechanism, and the least value of a program, whose columns are rough.
+        # The best mechanism, and the least value of a program, whose columns are not yet exactly
+        # feasible.
         self.columns: dict[int, Floats] = {}
-        self.value, self.rough = np.inf, np.inf
-        self.rounds, self.idle, self.stopped = 0, 0, False
+        self.value = np.inf
+        self.program_value = np.inf
+        self.rounds = 0
+        self.idle = 0
+        self.stopped = False
         # What masters and pricing may take for each tenth of the gap before the interior-point
         # method is the better bet: near the end column generation gets faster.
-        self.seconds, self.tenth = np.inf, np.inf
+        self.seconds = np.inf
+        self.tenth = np.inf
         if objective.loss_rows is not None:
             effort = interior_effort(self.problem, self.guesses)
             self.seconds = self.tuned.interior_wait * effort
@@ -132,9 +141,11 @@ class _Search:
             if self.master is not None:
                 self._make(self.master.columns)
             if self.inside is not None:
-                self._make(_heavy_columns(self.problem, self.inside, self.guesses, self.gap))
+                self._make(
+                    _heavy_columns(self.problem, self.inside, self.guesses, self.gap)
+                )
         if len(self.guesses) < len(self.problem.guesses):
-            # Without the clock: a search that was stopped still owes a bound that holds.
+            # Without the clock: a search that was stopped still needs a bound that holds.
             self.best = self.best.priced(Pricer(self.problem), self.problem.guesses)[1]
 
     @property
@@ -148,58 +159,78 @@ class _Search:
 
     def _make(self, columns: dict[int, Floats]) -> None:
         """Make a mechanism of numerical columns; keep it if it is the best."""
-        made = private_columns(self.problem, columns)
-        value = self.objective.worth(made)
+        feasible = private_columns(self.problem, columns)
+        value = self.objective.worth(feasible)
         if value < self.value:
-            self.value, self.columns = value, made
+            self.value = value
+            self.columns = feasible
 
     def _round(self) -> bool:
         """Solve the program over the faces, price its duals, and grow the faces; whether done."""
         self.rounds += 1
-        bound, value = self.best.bound, self.rough
+        bound = self.best.bound
+        value = self.program_value
         try:
-            solved, here, found = self._priced(max(self.seconds - self.spent, 0.0))
+            solved, here, priced = self._priced(max(self.seconds - self.spent, 0.0))
         except OutOfSteps:
             if self.objective.loss_rows is None and self.master is None:
                 raise
             return self._interior()
-        self.master, self.rough = solved, min(self.rough, solved.value)
-        better = self.best.bound > bound or self.rough < value
+        self.master = solved
+        self.program_value = min(self.program_value, solved.value)
+        better = self.best.bound > bound or self.program_value < value
         self.idle = 0 if better else self.idle + 1
         self._count(solved.seconds + self.pricer.seconds)
-        self.stopped = self._told(self.rough, solved.variables, "searching")
-        if self._left(self.rough) <= self.gap / 2:
+        self.stopped = self._report(self.program_value, solved.variables, "searching")
+        # Half of the gap is left for making the columns exactly feasible.
+        if self._left(self.program_value) <= self.gap / 2:
             self._make(solved.columns)
             return self.closed or self._interior()
+        # Without an interior-point method to fall back on, patience ends the search.
         alone = self.seconds == np.inf
         if self.stopped or (self.idle >= self.tuned.patience and alone):
             return True
-        grown = self._grown(here, found)
+        grown = self._grown(here, priced)
         if all(grown[k] is self.faces.get(k) for k in grown):
             self.idle += 1  # nothing is cheap
         else:
-            label_all(grown.values())
+            label_all(grown.values(), self.watch)
             self.faces = grown
         return False
 
     def _priced(self, seconds: float) -> tuple[MasterSolution, _Proof, Priced]:
         """Solve the master program and price at its duals, in time; the best proof is kept."""
         solved = solve_master(
-            self.problem, self.faces, self.master, self.objective, self.watch, seconds=seconds
+            self.problem,
+            self.faces,
+            self.master,
+            self.objective,
+            self.watch,
+            seconds=seconds,
         )
-        self.pricer.seconds, self.pricer.most_seconds = 0.0, seconds - solved.seconds
+        # Pricing may take what the master program has left of the budget.
+        self.pricer.seconds = 0.0
+        self.pricer.most_seconds = seconds - solved.seconds
         multipliers = solved.multipliers
-        here = _Proof(self.objective.weighed(multipliers), multipliers, np.asarray(solved.prices))
-        found, proof = here.priced(self.pricer, self.guesses)
-        self.best = max(self.best, proof, key=lambda one: one.bound)
-        return solved, here, found
+        here = _Proof(
+            self.objective.weighed(multipliers), multipliers, np.asarray(solved.prices)
+        )
+        priced, proof = here.priced(self.pricer, self.guesses)
+        self.best = max(self.best, proof, key=lambda point: point.bound)
+        return solved, here, priced
 
-    def _grown(self, here: _Proof, found: Priced) -> dict[int, Face]:
+    def _grown(self, here: _Proof, priced: Priced) -> dict[int, Face]:
         """Join the rays with a negative value to the faces of their guesses."""
-        problem, prices, rays, grown = here.problem, here.prices, found.rays, dict(self.faces)
+        problem = here.problem
+        prices = here.prices
+        rays = priced.rays
+        grown = dict(self.faces)
         # Pricing cuts off what prices are above the steepest rays, so it does not find these.
         above = np.flatnonzero(prices > highest(problem, prices))
-        cheap = [(int(problem.steepest_guesses[i]), problem.distances[i]) for i in above.tolist()]
+        cheap = [
+            (int(problem.steepest_guesses[i]), problem.distances[i])
+            for i in above.tolist()
+        ]
         cheap = [(k, ray) for k, ray in cheap if k in grown]
         for q in np.flatnonzero(rays.negative).tolist():
             cheap.append((int(self.guesses[q]), rays.heights[q]))
@@ -214,15 +245,25 @@ class _Search:
         """Count the time of a round against the budget for a tenth of the gap."""
         # Rounds that gain nothing count the more, the longer it lasts.
         self.spent += (1 + self.idle) * seconds
-        if (left := self._left(self.rough)) < self.tenth:
+        if (left := self._left(self.program_value)) < self.tenth:
             # The first budget pays for the first round as well.
             self.spent = 0.0 if self.rounds > 1 else self.spent
             self.tenth = left / 10
 
-    def _told(self, value: float, size: int, step: str) -> bool:
-        bound, seconds = self.best.bound, self.watch.seconds
-        left = self._left(value)
-        return self.watch(Progress(self.rounds, value, bound, left, size, seconds, step))
+    def _report(self, value: float, variables: int, step: str) -> bool:
+        """Report how far the search is; return whether to stop."""
+        gap = self._left(value)
+        return self.watch(
+            Progress(
+                step,
+                *digits_done(gap, self.gap),
+                self.rounds,
+                variables,
+                value,
+                self.best.bound,
+                gap,
+            )
+        )
 
     def _interior(self) -> bool:
         """Solve for all columns at once; whether the gap is closed or the search must stop.
@@ -234,6 +275,7 @@ class _Search:
         """
         if self.inside is not None or self.objective.loss_rows is None:
             return True
+        # This is the last method: there is nothing left to save time for.
         self.seconds = self.pricer.most_seconds = np.inf
         step = "solving for all columns at once by an interior-point method"
         for point in interior_points(self.objective):
@@ -241,13 +283,13 @@ class _Search:
                 costs = self.objective.weighed(point.multipliers)
                 here = _Proof(costs, point.multipliers, point.prices)
                 proof = here.priced(self.pricer, self.guesses)[1]
-                self.best = max(self.best, proof, key=lambda one: one.bound)
+                self.best = max(self.best, proof, key=lambda dual: dual.bound)
             if self.inside is None or point.gap < self.inside.gap:
                 self.inside = point
             if self._left(point.value) <= self.gap / 2:
                 self._make(_heavy_columns(self.problem, point, self.guesses, self.gap))
-            value = min(self.rough, self.inside.value)
-            self.stopped = self._told(value, point.columns.size, step)
+            value = min(self.program_value, self.inside.value)
+            self.stopped = self._report(value, point.columns.size, step)
             if self.stopped or self.closed:
                 return True
         return False
@@ -255,7 +297,9 @@ class _Search:
     def result(self) -> EngineResult:
         """Return the best columns and prices."""
         if not self.columns:
-            raise CheckFailed("neither column generation nor an interior-point method got anywhere")
+            raise CheckFailed(
+                "neither column generation nor an interior-point method got anywhere"
+            )
         best = self.best
         return EngineResult(
             self.value, best.bound, best.prices, best.multipliers, self.columns, self.rounds,
@@ -277,24 +321,26 @@ class _Proof:
 
     def priced(self, pricer: Pricer, guesses: Ints) -> tuple[Priced, _Proof]:
         """Return what pricing finds, and the point with prices lowered until they prove it."""
-        found = price(self.problem, pricer, self.prices, guesses)
-        return found, _Proof(self.problem, self.multipliers, found.prices)
+        priced = price(self.problem, pricer, self.prices, guesses)
+        return priced, _Proof(self.problem, self.multipliers, priced.prices)
 
 
 def _heavy_columns(
-    problem: Problem, found: Interior, guesses: Ints, gap: float
+    problem: Problem, point: Interior, guesses: Ints, gap: float
 ) -> dict[int, Floats]:
     """Return the columns of a point but those that make no difference to its gap.
 
     What they had goes to the best guess without an answer (see :func:`private_columns`).
     """
-    heights = found.columns.max(axis=1) * [problem.copies[k] for k in guesses.tolist()]
+    heights = point.columns.max(axis=1) * [problem.copies[k] for k in guesses.tolist()]
     least = problem.alpha ** float(problem.lengths.min(initial=1))
     blind = float(problem.costs.sum(axis=0).min())
-    most = 0.1 * gap * (1 - least) * abs(found.value) / max(abs(blind), 1e-300)
+    # A unit that is moved costs at most blind / (1 - α): a tenth of the gap is given away.
+    most = 0.1 * gap * (1 - least) * abs(point.value) / max(abs(blind), 1e-300)
+    # Dropped are the lightest columns whose heights together stay within that.
     lightest = np.argsort(heights)
-    kept = np.sort(lightest[np.cumsum(heights[lightest]) > most])
-    return {int(guesses[q]): found.columns[q] for q in kept}
+    heavy = np.sort(lightest[np.cumsum(heights[lightest]) > most])
+    return {int(guesses[q]): point.columns[q] for q in heavy}
 
 
 def first_faces(
@@ -312,7 +358,10 @@ def first_faces(
     """
     faces = dict(start or {})
     for k in () if start else guesses.tolist():
-        faces[k] = joined(problem, None, problem.distances[problem.regions[k]].min(axis=0))
+        faces[k] = joined(
+            problem, None, problem.distances[problem.regions[k]].min(axis=0)
+        )
+    # The flat ray belongs to the best guess without an answer.
     flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
     ray = np.zeros(problem.size, problem.lengths.dtype)
     return faces | {flat: joined(problem, faces.get(flat), ray)}

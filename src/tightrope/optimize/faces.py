@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tightrope.graphs.shapes import components
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
+from tightrope.optimize.progress import Stopped, Watch
 
 #: Differences of heights that are this close to an edge length count as tight.
 TIGHT_TOLERANCE = 1e-9
@@ -83,7 +84,9 @@ class Face:
         # The larger of the two columns at every node is in the face too; relative to it no
         # variable is ever large.
         lower = np.minimum(self.heights, heights)
-        return Face(self.problem, lower, np.where(self.tight == other, other, 0).astype(np.int8))
+        # An edge is tight in the join where it is tight in both, in the same direction.
+        tight = np.where(self.tight == other, other, 0).astype(np.int8)
+        return Face(self.problem, lower, tight)
 
     @functools.cached_property
     def _components(self) -> tuple[int, Ints]:
@@ -123,17 +126,25 @@ class Face:
         kept, in the order of a and b. Edge number m + e is edge e in the other direction.
         """
         i, j, length = self.problem.ways
-        a, b = self.component[i], self.component[j]
+        a = self.component[i]
+        b = self.component[j]
         between = np.flatnonzero(a != b)
-        i, j, a, b = i[between], j[between], a[between], b[between]
+        i = i[between]
+        j = j[between]
+        a = a[between]
+        b = b[between]
+        # α^length x_i ≤ x_j with x = α^falls·u is α^exponent u_a ≤ u_b.
         exponent = length[between] + self._falls[i] - self._falls[j]
+        # The smallest exponent of each pair of components is the sharpest row.
         key = a * self.dimension + b
         order = np.lexsort((exponent, key))
         first = np.ones(len(order), bool)
         first[1:] = key[order][1:] != key[order][:-1]
         keep = order[first]
-        power, steps = self.problem.power, exponent[keep]
-        less, more = power(np.maximum(steps, 0)), power(np.maximum(-steps, 0))
+        power = self.problem.power
+        steps = exponent[keep]
+        less = power(np.maximum(steps, 0))
+        more = power(np.maximum(-steps, 0))
         return a[keep], b[keep], less, more, between[keep]
 
     def column(self, values: Floats) -> Floats:
@@ -154,8 +165,12 @@ def joined(problem: Problem, face: Face | None, heights: Heights) -> Face:
     return Face.of_ray(problem, heights) if face is None else face.joined_with(heights)
 
 
-def label_all(faces: Iterable[Face]) -> None:
+def label_all(
+    faces: Iterable[Face], watch: Watch | None = None, *, together: int = 1 << 22
+) -> None:
     """Find the components of many faces of one problem at once, which is much faster.
+
+    So many edges of all faces are looked at between two looks at the clock.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
@@ -168,16 +183,26 @@ def label_all(faces: Iterable[Face]) -> None:
     new = [face for face in faces if "_components" not in face.__dict__]
     if not new:
         return
-    for face, found in zip(new, _label_components(new[0].problem, new), strict=True):
-        face.__dict__["_components"] = found
+    step = max(1, together // max(1, len(new[0].problem.edges)))
+    for at in range(0, len(new), step):
+        if watch is not None and watch.heartbeat():
+            raise Stopped
+        some = new[at : at + step]
+        labelled = _label_components(some[0].problem, some)
+        for face, parts in zip(some, labelled, strict=True):
+            face.__dict__["_components"] = parts
 
 
 def _label_components(problem: Problem, faces: list[Face]) -> list[tuple[int, Ints]]:
     """One graph with a copy of the nodes for each face."""
     n = problem.size
     which, edge = np.nonzero(np.stack([face.tight for face in faces]))
-    i, j = problem.edges[edge, 0] + n * which, problem.edges[edge, 1] + n * which
+    i = problem.edges[edge, 0] + n * which
+    j = problem.edges[edge, 1] + n * which
     # Parts are numbered in the order of their first node, so copies do not mix.
     parts = components((i, j), n * len(faces)).reshape(len(faces), n)
     first = parts.min(axis=1)
-    return [(int(part.max() - low) + 1, part - low) for part, low in zip(parts, first, strict=True)]
+    return [
+        (int(part.max() - low) + 1, part - low)
+        for part, low in zip(parts, first, strict=True)
+    ]

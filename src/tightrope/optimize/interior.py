@@ -37,10 +37,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from tightrope.optimize.cuts import join_tight
 from tightrope.optimize.elimination import elimination
+from tightrope.optimize.loops import compiled, loop
 from tightrope.optimize.objective import Objective
 from tightrope.optimize.pricing import arcs, processors
 from tightrope.optimize.problem import Floats, Ints, Problem
@@ -53,12 +53,14 @@ STEP = 0.95
 #: where losses differ much: sum(36,9) under a Zipf prior made no progress.
 CENTRE = 1e-6, 0.3
 #: Most centrality correctors of a step; products within these parts of the mean are left alone.
-CORRECTORS, CENTRAL = 6, (0.1, 10.0)
+CORRECTORS = 6
+CENTRAL = (0.1, 10.0)
 #: So many times the answers are the largest parts, which are kept apart near the end. Where they
 #: were chosen by their size, or slacks of 1e-3 were tight, sum(36,7) stayed at gaps of 1e-8.
 LARGE_PARTS = 4
 #: Most steps, and most of them without progress by a tenth; the method mostly takes fifty.
-MOST_STEPS, PATIENCE = 200, 8
+MOST_STEPS = 200
+PATIENCE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,30 +95,39 @@ def interior_points(objective: Objective) -> Iterator[Interior]:
     >>> from tightrope.graphs import Clique
     >>> from tightrope.optimize.objective import ExpectedLoss
     >>> problem = Problem(Clique(3), Epsilon.of("ln(2)"), (np.ones((3, 3)) - np.eye(3)) / 3)
-    >>> *_, found = interior_points(ExpectedLoss(problem))
-    >>> found.columns[0].round(9).tolist(), found.prices.sum().round(9)
+    >>> *_, last = interior_points(ExpectedLoss(problem))
+    >>> last.columns[0].round(9).tolist(), last.prices.sum().round(9)
     ([0.5, 0.25, 0.25], np.float64(0.5))
     """
     from threadpoolctl import ThreadpoolController
 
     controller = ThreadpoolController()
     with ThreadPoolExecutor(processors()) as pool:
-        path, best, idle = _Path(objective, pool), np.inf, 0
+        path = _Path(objective, pool)
+        least_products = np.inf
+        idle = 0
         for _ in range(MOST_STEPS):
             try:
                 # The threads of the guesses are busy: more of them would only be in their way.
-                with np.errstate(all="ignore"), controller.limit(limits=1, user_api="blas"):
+                with (
+                    np.errstate(all="ignore"),
+                    controller.limit(limits=1, user_api="blas"),
+                ):
                     path.advance()
-            except ValueError:  # no numbers any more
+            except (
+                ValueError
+            ):  # SciPy refuses a matrix with entries that are not finite
                 return
-            found = path.point()
-            if not np.isfinite(found.gap):
+            point = path.point()
+            if not np.isfinite(point.gap):
                 return
-            yield found
+            yield point
             # Products, not their part of the value: that stays while both fall.
-            left = path.products
-            best, idle = (left, 0) if left < 0.9 * best else (best, idle + 1)
-            if found.gap < ROUND_OFF or idle >= PATIENCE:
+            idle += 1
+            if path.products < 0.9 * least_products:
+                least_products = path.products
+                idle = 0
+            if point.gap < ROUND_OFF or idle >= PATIENCE:
                 return
 
 
@@ -129,17 +140,42 @@ def interior_effort(problem: Problem, guesses: Ints) -> float:
     >>> 1 < interior_effort(problem, problem.guesses) < 10
     True
     """
-    n, ends, work = problem.size, 2 * len(problem.edges), elimination(problem).work
+    n = problem.size
+    ends = 2 * len(problem.edges)
+    work = elimination(problem).work
+    # Seconds per guess and step, measured: inverses, products with the fill, loops over edges.
     own = 8e-10 * n * n + 1.6e-10 * n * work + 2.2e-8 * work + 8e-8 * ends
     return 50 * (0.005 + len(guesses) * own)
+
+
+@dataclass(frozen=True, eq=False)
+class _Direction:
+    """A direction of the iterates.
+
+    Everything has two parts: of all guesses, one row each, and of the loss rows, one row in all.
+
+    Parameters
+    ----------
+    aim
+        By which part of itself each product of slack and multiplier shall change.
+    along, rest
+        How variables change: by multiples of what falls along tight edges, and by the rest.
+    """
+
+    aim: tuple[Floats, Floats]
+    along: tuple[Floats, Floats]
+    rest: tuple[Floats, Floats]
+
+    def part(self, kind: int) -> tuple[Floats, Floats, Floats]:
+        return self.aim[kind], self.along[kind], self.rest[kind]
 
 
 class _Path:
     """The iterates: columns x, slacks z and multipliers y for each guess, and prices of classes.
 
     Of slacks and multipliers the inverses w = 1/z and the products p = zy are kept: every loop over
-    the edges works with these. They and aims have two parts: those of all guesses, and those of the
-    loss rows.
+    the edges works with these. They have two parts: those of all guesses, and those of the loss
+    rows.
     """
 
     def __init__(self, objective: Objective, pool: ThreadPoolExecutor) -> None:
@@ -150,22 +186,28 @@ class _Path:
         """
         assert objective.loss_rows is not None
         losses, support = objective.loss_rows
-        problem, guesses = objective.problem, objective.guesses
-        self.problem, self.pool = problem, pool
-        ways = elimination(problem)
-        self.order, self.fill = ways.order, ways.fill
-        self.net: Any = arcs(problem, np.argsort(self.order))[1]
+        problem = objective.problem
+        guesses = objective.guesses
+        self.problem = problem
+        self.pool = pool
+        elimination_order = elimination(problem)
+        self.order = elimination_order.order
+        self.fill = elimination_order.fill
+        self.network: Any = arcs(problem, np.argsort(self.order))[1]
+        # Costs of order 1: steps and tolerances have no unit.
         self.unit = float(np.abs(problem.costs).mean()) or 1.0
         self.costs, self.losses = (
-            np.ascontiguousarray(each[np.ix_(self.order, guesses)].T) / self.unit
-            for each in (problem.costs, losses)
+            np.ascontiguousarray(matrix[np.ix_(self.order, guesses)].T) / self.unit
+            for matrix in (problem.costs, losses)
         )
         self.shares = np.array([problem.copies[k] for k in guesses.tolist()], float)
         # The classes of answers that have a loss row.
         self.rows = np.unique(problem.classes[support])
-        first, end, _, _, fall = self.net
-        count, n = len(guesses), problem.size
+        first, end, _, _, fall = self.network
+        count = len(guesses)
+        n = problem.size
         start = np.repeat(np.arange(n), np.diff(first))
+        # Equal columns are strictly private: every slack is (1 - α^|e|)·x.
         self.x = np.full((count, n), 1 / self.shares.sum())
         z = np.tile((1 - fall) * self.x[0, 0], (count, 1))
         #: Of each guess the parts with tight edges, which edges these are, and the factor of H_k.
@@ -176,16 +218,20 @@ class _Path:
         )
         size, _, begins = self.fill[:3]
         self.factor = np.empty((count, n, size)), np.empty((count, size * begins[-1]))
-        self.rough = False
+        self.is_refined = False
         self.blocks: Any = self._split()
-        one = [part[:1] if np.ndim(part) > 1 else part for part in self.blocks[1:]]
-        _factor(
-            self.net, self.shares[:1], 1 / z[:1], z[:1] ** 2, self.losses[:1, :0], self.fill, *one
+        # With p w² = 1 the first of the H_k is G' G, the same for all.
+        unit_weights = 1 / z[:1], z[:1] ** 2, self.parts[2]
+        no_losses = self.losses[:, :0]
+        compiled(_factor)(
+            self.network, self.shares, 0, 1, unit_weights, no_losses, self.blocks
         )
-        self.prices = self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
+        self.prices = (
+            self._by_class(self.costs) * problem.class_sizes / self.shares.sum()
+        )
         rest = self.costs - self._by_node(self.prices)
         for row in rest:
-            _solved(self.fill, self.factor[0][0], self.factor[1][0], row)
+            compiled(_solve)(self.fill, self.factor[0][0], self.factor[1][0], row)
         # By rows, as the loops go: columns that are chosen come by columns.
         y = np.ascontiguousarray(rest[:, end] - fall * rest[:, start])
         high = 2 * float(np.abs(y).max()) or 1.0
@@ -198,66 +244,87 @@ class _Path:
         self.w = 1 / z, 1 / room
         self.p = y, room * problem.class_sizes[self.rows] / max(len(support), 1)
         # What a unit of a row's sum is worth (see :func:`private_columns`).
-        self.blind = float(np.abs(self.costs).sum(axis=1).min()) / (1 - float(fall.max(initial=0)))
+        self.sum_worth = float(np.abs(self.costs).sum(axis=1).min()) / (
+            1 - float(fall.max(initial=0))
+        )
         self.products = float(self.shares @ y.sum(axis=1)) + float(self.p[1].sum())
-        each: Any = np.arange(len(self.rows))
+        own: Any = np.arange(len(self.rows))
         #: A loss row is like an edge whose slack is a variable.
-        self.row_net = np.arange(len(each) + 1), each, each, 0.0 * each, 0.0 * each
-        self.tight = self.parts[2], np.zeros((1, len(each)), np.bool_)
+        self.row_network = np.arange(len(own) + 1), own, own, 0.0 * own, 0.0 * own
+        self.tight = self.parts[2], np.zeros((1, len(own)), np.bool_)
         # What a step works with is kept: fresh memory would cost as much as the numbers in it.
         self.side = np.empty_like(self.x)
-        self.aims = [tuple(np.empty_like(part) for part in self.p) for _ in range(2)]
-        self.still, *self.moves = (
-            [tuple(np.zeros_like(part) for part in (self.x, self.p[1])) for _ in "ar"]
-            for _ in range(3)
+        still = np.zeros_like(self.x), np.zeros_like(self.p[1])
+        self.directions = [self._direction() for _ in range(2)]
+        self.still = _Direction(self.directions[0].aim, still, still)
+
+    def _direction(self) -> _Direction:
+        """Make room for a direction."""
+        aim, *moves = (
+            (np.zeros_like(of_guesses), np.zeros_like(self.p[1]))
+            for of_guesses in (self.p[0], self.x, self.x)
         )
+        return _Direction(aim, *moves)
 
     def point(self) -> Interior:
+        """Return the present iterate, in the order of the answers."""
         columns = np.empty_like(self.x)
         columns[:, self.order] = self.x
-        problem, prior = self.problem, np.zeros(0)
+        problem = self.problem
+        prior = np.zeros(0)
         prices = self.unit * (self.prices / problem.class_sizes)[problem.classes]
         value = float(self.shares @ (self.costs * self.x).sum(axis=1))
         if len(self.rows):
+            # The multipliers of the loss rows are a prior, up to their sum.
             by_class = self._on_rows(self.prior / self.prior.sum())
             prior = (by_class / problem.class_sizes)[problem.classes]
             value = float(self._lost(self.x).max())
         gap = self.products / max(abs(value), 1e-300)
         return Interior(columns, prices, prior, self.unit * value, gap)
 
-    def _each(self, kernel: Callable[..., Any], *arrays: Any) -> list[Any]:
+    def _each(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
         """Run a compiled loop on the guesses, so many at a time as there are processors."""
-        size = -(-len(self.x) // processors())
+        count = len(self.x)
+        size = -(-count // processors())
 
         def run(begin: int) -> Any:
-            part = slice(begin, begin + size)
-            given = (a[part] if isinstance(a, np.ndarray) and a.ndim > 1 else a for a in arrays)
-            return kernel(self.net, self.shares[part], *given)
+            stop = min(begin + size, count)
+            return compiled(kernel)(self.network, self.shares, begin, stop, *given)
 
         # This thread takes the first of them: a short loop is over before another has begun.
-        others = [self.pool.submit(run, begin) for begin in range(size, len(self.x), size)]
-        return [run(0), *(one.result() for one in others)]
+        others = [self.pool.submit(run, begin) for begin in range(size, count, size)]
+        return [run(0), *(other.result() for other in others)]
 
-    def _pairs(self, kernel: Callable[..., Any], aim: Any, move: Any, *arrays: Any) -> list[Any]:
+    def _pairs(
+        self, kernel: Callable[..., Any], direction: _Direction, *given: Any
+    ) -> list[Any]:
         """Run a compiled loop along a direction, on the guesses and on the loss rows."""
-        given = self.w, self.p, aim, *move, self.tight, *arrays
-        guesses, rows = ([a[part] if isinstance(a, tuple) else a for a in given] for part in (0, 1))
-        return [*self._each(kernel, *guesses), kernel(self.row_net, np.ones(1), *rows)]
+        guesses, rows = (
+            [
+                (self.w[kind], self.p[kind], self.tight[kind]),
+                direction.part(kind),
+                *(part[kind] if isinstance(part, tuple) else part for part in given),
+            ]
+            for kind in (0, 1)
+        )
+        of_rows = compiled(kernel)(self.row_network, np.ones(1), 0, 1, *rows)
+        return [*self._each(kernel, *guesses), of_rows]
 
-    def _carried(self, aim: Any, move: Any) -> Floats:
+    def _carried(self, direction: _Direction) -> Floats:
         """Return what changes of multipliers carry to the nodes."""
-        spread, (along, rest) = np.empty_like(self.x), move
-        self._each(_carried, self.w[0], self.p[0], aim[0], along[0], rest[0], self.tight[0], spread)
+        spread = np.empty_like(self.x)
+        point = self.w[0], self.p[0], self.tight[0]
+        self._each(_carried, point, direction.part(0), spread)
         return spread
 
     def _by_node(self, by_class: Floats) -> Floats:
         problem = self.problem
-        return np.asarray((by_class / problem.class_sizes)[problem.classes[self.order]])
+        return (by_class / problem.class_sizes)[problem.classes[self.order]]
 
     def _by_class(self, columns: Floats) -> Floats:
         problem = self.problem
         total = np.bincount(problem.classes[self.order], self.shares @ columns)
-        return np.asarray(total / problem.class_sizes)
+        return total / problem.class_sizes
 
     def _on_rows(self, values: Floats) -> Floats:
         """Return what loss rows have for all classes; the others have 0."""
@@ -274,10 +341,12 @@ class _Path:
         """Return what columns lose at the answers of each loss row."""
         return self._by_class(self.losses * columns)[None, self.rows]
 
-    def _off(self) -> Floats:
+    def _loss_residual(self) -> Floats:
         """Return by how much losses and slacks miss their mean, the worst loss."""
         level = self._lost(self.x) + 1 / self.w[1]
-        return np.asarray((self.prior @ level.T) / max(self.prior.sum(), 1e-300) - level)
+        return np.asarray(
+            (self.prior @ level.T) / max(self.prior.sum(), 1e-300) - level
+        )
 
     def _split(self) -> Any:
         """Join the nodes of each guess by its tight edges; make room for the largest parts.
@@ -285,36 +354,51 @@ class _Path:
         They are kept apart from the first time that a direction has to be refined.
         """
         n = self.problem.size
-        number, sizes = self.parts[1], np.zeros_like(self.x)
-        self._each(lambda net, _, *given: join_tight(net, *given), self.x, sizes, *self.parts)
-        most = min(LARGE_PARTS * n, sizes.size) if self.rough else 0
-        large = sizes >= max(np.partition(sizes, -most, None)[-most], 1e-300) if most else sizes < 0
+        number = self.parts[1]
+        sizes = np.zeros_like(self.x)
+        self._each(_join_tight, self.x, sizes, self.parts)
+        most = min(LARGE_PARTS * n, sizes.size) if self.is_refined else 0
+        large = sizes < 0
+        if most:
+            large = sizes >= max(np.partition(sizes, -most, None)[-most], 1e-300)
         counts = large.sum(axis=1)
         # The number of each node's part where that is kept apart.
         names = np.where(large, np.cumsum(large, axis=1) - 1, -1)
         number[:] = np.take_along_axis(names, number, axis=1)
-        place = np.stack([np.cumsum(counts) - counts, counts, np.cumsum(counts**2) - counts**2], 1)
-        rows, squares = int(counts.sum()), int((counts**2).sum())
-        room = np.empty(rows * n), np.empty(rows * n), np.empty(squares)
-        return self.fill, *self.factor, *self.parts, large, place, *room
+        squares = counts**2
+        place = np.stack(
+            [np.cumsum(counts) - counts, counts, np.cumsum(squares) - squares], 1
+        )
+        entries = int(counts.sum()) * n
+        room = np.empty(entries), np.empty(entries), np.empty(int(squares.sum()))
+        return self.fill, self.factor, self.parts, (large, place, *room)
 
     def _system(self) -> Callable[[Floats], list[Floats]]:
         """Factor the matrices of all guesses; return what solves for prices, prior and loss."""
         from scipy.sparse import csr_array
 
-        n, problem, many = self.problem.size, self.problem, len(self.rows)
-        classes, count = problem.classes[self.order], len(problem.class_sizes)
-        mean = csr_array((1 / problem.class_sizes[classes], (classes, np.arange(n))), (count, n))
-        losses = self.losses if many else self.losses[:, :0]
+        n = self.problem.size
+        problem = self.problem
+        row_count = len(self.rows)
+        classes = problem.classes[self.order]
+        class_count = len(problem.class_sizes)
+        weights = 1 / problem.class_sizes[classes]
+        mean = csr_array((weights, (classes, np.arange(n))), (class_count, n))
+        losses = self.losses if row_count else self.losses[:, :0]
         self.blocks = self._split()
-        sums = sum(self._each(_factor, self.w[0], self.p[0], losses, *self.blocks))
+        point = self.w[0], self.p[0], self.tight[0]
+        sums = sum(self._each(_factor, point, losses, self.blocks))
+        # Only the upper half was summed over the guesses.
         sums[0] = np.triu(sums[0]) + np.triu(sums[0], 1).T
         whole, *others = (mean @ (mean @ part.T).T for part in sums)
-        place, tall = self.blocks[7], self.blocks[9].reshape(-1, n)
+        _, place, _, tall, _ = self.blocks[3]
+        tall = tall.reshape(-1, n)
         large = (mean @ tall.T).T
         if others:
-            cross, both = others[0][:, self.rows], others[1][np.ix_(self.rows, self.rows)]
-            both[np.diag_indices(many)] += 1 / (self.p[1] * self.w[1] ** 2)[0]
+            # The loss rows border the system: [[Σ H⁻¹, -Σ H⁻¹ L], [-Σ L H⁻¹, Σ L H⁻¹ L + D]].
+            cross = others[0][:, self.rows]
+            both = others[1][np.ix_(self.rows, self.rows)]
+            both[np.diag_indices(row_count)] += 1 / (self.p[1] * self.w[1] ** 2)[0]
             whole = np.block([[whole, -cross], [-cross.T, both]])
             lost = np.repeat(self.losses, place[:, 1], axis=0) * tall
             large = np.hstack([large, -(mean @ lost.T).T[:, self.rows]])
@@ -322,91 +406,131 @@ class _Path:
         if not others:
             return lambda side: [solve(side), side[:0], side[:0]]
         # The prior sums to 1; the multiplier of that is the worst loss.
-        total = np.append(np.zeros(count), np.ones(many))
+        total = np.append(np.zeros(class_count), np.ones(row_count))
         level = solve(total)
 
         def bordered(side: Floats) -> list[Floats]:
-            found = solve(side[:-1])
-            worst = (total @ found - side[-1:]) / (total @ level)
-            return [*np.split(found - worst * level, [count]), worst]
+            unbordered = solve(side[:-1])
+            # Eliminate the one bordering row by its Schur complement, a scalar.
+            worst = (total @ unbordered - side[-1:]) / (total @ level)
+            return [*np.split(unbordered - worst * level, [class_count]), worst]
 
         return bordered
 
     def advance(self) -> None:
         """Take one step."""
-        w, p, prior = self.w, self.p, self.prior
-        (aim, other), (move, trial) = self.aims, self.moves
+        prior = self.prior
+        best, trial = self.directions
         solve = self._system()
-        unspent = np.full(min(1, len(self.rows)), 1 - prior.sum())
-        for part in aim:
+        prior_residual = np.full(min(1, len(self.rows)), 1 - prior.sum())
+        for part in best.aim:
             part.fill(-1.0)
         # What is missing of feasibility: in costs, in the sums of rows, and in losses. Without a
         # move all multipliers are aimed away.
-        errors = (
-            self.costs - self._by_node(self.prices) + self._carried(aim, self.still),
+        residuals = (
+            self.costs - self._by_node(self.prices) + self._carried(self.still),
             1 - self._by_class(self.x),
-            self._off(),
+            self._loss_residual(),
         )
 
-        def direction(move: Any, aim: Any, *errors: Any) -> tuple[Floats, Floats, Floats]:
-            along, rest = move
-            lack, missing, off, unspent = errors
-            self._each(_sides, aim[0], w[0], p[0], lack, *self.blocks, self.side, rest[0])
-            lost = self._lost(rest[0]) + aim[1] / w[1] - off
-            side = np.concatenate([missing - self._by_class(rest[0]), lost[0], unspent])
-            dp, dw, dt = solve(side)
-            changes = self._by_node(dp), self._by_node(self._on_rows(dw))
-            self._each(_moved, self.side, *self.blocks, self.losses, *changes, along[0], rest[0])
-            rest[1][:] = (aim[1] - dw / prior) / w[1]
-            return dp, dw, dt
+        def find(direction: _Direction, *residuals: Any) -> list[Floats]:
+            """Find the direction that meets its aim; return the changes of the multipliers."""
+            dual_residual, sum_residual, loss_residual, prior_residual = residuals
+            aim = direction.aim
+            rest = direction.rest
+            point = self.w[0], self.p[0], self.tight[0]
+            # Block elimination: columns at fixed prices, then the prices, then the columns again.
+            self._each(
+                _sides, aim[0], point, dual_residual, self.blocks, self.side, rest[0]
+            )
+            lost = self._lost(rest[0]) + aim[1] / self.w[1] - loss_residual
+            sums = sum_residual - self._by_class(rest[0])
+            changes = solve(np.concatenate([sums, lost[0], prior_residual]))
+            price = self._by_node(changes[0])
+            weight = self._by_node(self._on_rows(changes[1]))
+            self._each(
+                _move,
+                self.side,
+                self.blocks,
+                self.losses,
+                price,
+                weight,
+                direction.part(0),
+            )
+            # The relative changes of a slack and of its multiplier add up to the aim.
+            rest[1][:] = (aim[1] - changes[1] / prior) / self.w[1]
+            return changes
 
-        def reach(move: Any, aim: Any) -> Any:
-            return 1 / np.maximum(np.max(self._pairs(_reach, aim, move), axis=0), 1e-300)
+        def reach(direction: _Direction) -> Any:
+            """Return the steps to the boundary, of slacks and of multipliers."""
+            falls = np.max(self._pairs(_reach, direction), axis=0)
+            # The step to the boundary is the inverse of the largest relative fall.
+            return 1 / np.maximum(falls, 1e-300)
 
-        def left(move: Any, aim: Any, dp: Floats, dw: Floats, dt: Floats) -> list[Floats]:
-            (along, _), (rest, ds) = move
-            lack, missing, off = errors
-            lack = lack - self._by_node(dp) - self._carried(aim, move)
-            lack += self.losses * self._by_node(self._on_rows(dw))
-            dx = along + rest
-            return [lack, missing - self._by_class(dx), off + dt.sum() - self._lost(dx) - ds]
+        def left(direction: _Direction, changes: list[Floats]) -> list[Floats]:
+            """Return what a direction leaves of the residuals."""
+            price, weight, worst = changes
+            dual_residual, sum_residual, loss_residual = residuals
+            dual_residual = (
+                dual_residual - self._by_node(price) - self._carried(direction)
+            )
+            dual_residual += self.losses * self._by_node(self._on_rows(weight))
+            move = direction.along[0] + direction.rest[0]
+            return [
+                dual_residual,
+                sum_residual - self._by_class(move),
+                loss_residual + worst.sum() - self._lost(move) - direction.rest[1],
+            ]
 
         weights = self._weights()
+        degrees = np.diff(self.network[0])
         mean = self.products / float(
-            self.shares @ weights[0] @ np.diff(self.net[0]) + weights[1].sum()
+            self.shares @ weights[0] @ degrees + weights[1].sum()
         )
-        direction(move, aim, *errors, unspent)
-        a, b = np.minimum(1.0, reach(move, aim))
-        ahead = sum(self._pairs(_ahead, aim, move, a, b)) / self.products
+        # The predictor: straight to the optimum. How far it gets says where to aim.
+        find(best, *residuals, prior_residual)
+        a, b = np.minimum(1.0, reach(best))
+        ahead = sum(self._pairs(_ahead, best, a, b)) / self.products
+        # Mehrotra's rule: the cube of the predicted reduction, within limits.
         centre = mean * min(max(min(ahead, 1.0) ** 3, CENTRE[0]), CENTRE[1])
         # Mehrotra corrects products that grow as well, which costs a third more steps.
-        self._pairs(_aimed, aim, move, weights, centre, mean)
-        found: Any = direction(move, aim, *errors, unspent)
-        ends = reach(move, aim)
+        self._pairs(_correct, best, weights, centre, mean)
+        changes = find(best, *residuals, prior_residual)
+        ends = reach(best)
         for _ in range(CORRECTORS):
+            # Gondzio's correctors aim at a longer step: half as long again, and a tenth.
             a, b = np.minimum(1.0, 1.5 * ends + 0.1)
-            self._pairs(_centred, aim, move, weights, a, b, centre, other)
-            tried = direction(trial, other, *errors, unspent)
-            further = reach(trial, other)
+            self._pairs(_centre, best, weights, a, b, centre, trial.aim)
+            tried = find(trial, *residuals, prior_residual)
+            further = reach(trial)
+            # A corrector that gains less than 0.01 in the steps is not worth its solve.
             if np.minimum(1.0, further).sum() - np.minimum(1.0, ends).sum() < 0.01:
                 break
-            found, ends = tried, further
-            aim, other, move, trial = other, aim, trial, move
-        for part in other:
+            changes = tried
+            ends = further
+            best, trial = trial, best
+        # Refine the direction while its residuals would harm the bound by 1 % of the products.
+        for part in trial.aim:
             part.fill(0.0)
-        rest, before = left(move, aim, *found), np.inf
-        while 0.01 * self.products < (now := self._harm(rest)) < before / 2:
-            more = direction(trial, other, *rest, 0 * unspent)
-            found = tuple(one + another for one, another in zip(found, more, strict=True))
-            for parts, others in zip(move, trial, strict=True):
-                for one, another in zip(parts, others, strict=True):
-                    np.add(one, another, out=one)
-            ends = reach(move, aim)
-            rest, before, self.rough = left(move, aim, *found), now, True
+        rest = left(best, changes)
+        before = np.inf
+        while 0.01 * self.products < (harm := self._harm(rest)) < before / 2:
+            more = find(trial, *rest, 0 * prior_residual)
+            changes = [
+                change + another for change, another in zip(changes, more, strict=True)
+            ]
+            for kind in (0, 1):
+                best.along[kind][:] += trial.along[kind]
+                best.rest[kind][:] += trial.rest[kind]
+            ends = reach(best)
+            rest = left(best, changes)
+            before = harm
+            self.is_refined = True
+        # Slacks and multipliers stay positive: go 95 % of the way to the boundary.
         a, b = np.minimum(1.0, STEP * ends)
-        self.x += a * (move[0][0] + move[1][0])
-        self.prices += b * found[0]
-        self.products = float(sum(self._pairs(_stepped, aim, move, a, b)))
+        self.x += a * (best.along[0] + best.rest[0])
+        self.prices += b * changes[0]
+        self.products = float(sum(self._pairs(_step, best, a, b)))
         if len(self.rows):
             self.costs = self.losses * self._by_node(self._on_rows(self.prior))
 
@@ -420,10 +544,14 @@ class _Path:
         size = np.maximum(self.x * self.shares.sum(), 1)
         return np.sqrt(size * size.max(axis=1)[:, None]), np.ones_like(self.p[1])
 
-    def _harm(self, rest: list[Floats]) -> float:
-        """Return what the sum of all prices is lowered by errors, and what they add to the loss."""
-        lack, missing, off = (np.abs(part) for part in rest)
-        return float(lack.max(axis=0).sum() + self.blind * missing.max() + off.max(initial=0.0))
+    def _harm(self, residuals: list[Floats]) -> float:
+        """Return by what residuals lower the sum of all prices, and add to the loss."""
+        dual, sums, losses = map(np.abs, residuals)
+        return float(
+            dual.max(axis=0).sum()
+            + self.sum_worth * sums.max()
+            + losses.max(initial=0.0)
+        )
 
 
 def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
@@ -439,27 +567,46 @@ def _solver(small: Floats, large: Floats) -> Callable[[Floats], Floats]:
     # Where the optimum is degenerate it tends to a singular matrix. As much as its round-off is
     # added, which refining takes out again [M. Friedlander and D. Orban, 2012].
     size = np.maximum(np.diag(small), ROUND_OFF**1.5 * total)
-    own, root = 1 / np.sqrt(size), 1 / np.sqrt(total)
+    own = 1 / np.sqrt(size)
+    root = 1 / np.sqrt(total)
     scaled = small * own * own[:, None] + len(own) * 2.0**-52 * np.eye(len(own))
     triangle = cholesky(scaled) * (root / own)
     if len(large):
         rows = np.vstack([large * root, triangle])
+        # Rows in falling order of size keep the small ones accurate in a QR factorisation.
         rows = rows[np.argsort(-np.abs(rows).max(axis=1))]
         triangle = qr(rows, mode="r", overwrite_a=True)[0][: len(own)]
 
     def solve(side: Floats) -> Floats:
         return np.asarray(
-            root * solve_triangular(triangle, solve_triangular(triangle, root * side, trans=1))
+            root
+            * solve_triangular(
+                triangle, solve_triangular(triangle, root * side, trans=1)
+            )
         )
 
     return solve
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _factor(
-    net, shares, w, p, losses, fill, near, far, rays, numbers, tight, held, place, bends, tall,
-    cores,
-):  # fmt: skip
+# -- compiled loops -----------------------------------------------------------------------
+#
+# They get the network, the shares of the guesses, and the range of guesses to go through. The
+# blocks of all guesses are the fill, the factors (near, far), the parts (rays, numbers, tight)
+# and the large parts (held, place, bends, tall, cores); see _factor.
+
+
+@loop
+def _join_tight(network, shares, begin, stop, x, sizes, parts):
+    """Join the nodes of some guesses by tight edges."""
+    rays, numbers, tight = parts
+    join_tight(
+        network, x[begin:stop], sizes[begin:stop], rays[begin:stop], numbers[begin:stop],
+        tight[begin:stop],
+    )  # fmt: skip
+
+
+@loop
+def _factor(network, shares, begin, stop, point, losses, blocks):
     r"""Factor each H_k; return the sum of the inverses without their large parts.
 
     Where losses are given, with them from the right and from both sides as well.
@@ -482,20 +629,31 @@ def _factor(
     may be round-off: with pivots that are too large refining converges, with small ones it does
     not.
     """
-    first, end, _, _, fall = net
+    first, end, _, _, fall = network
+    fill, (near, far), (rays, _, tight), (held, place, _, _, _) = blocks
     size, (ends, tails), begins, reached = fill[0], fill[1], fill[2], fill[3]
-    count, n = rays.shape
+    w, p, _ = point
+    n = rays.shape[1]
     whole = np.zeros((3 if losses.size else 1, n, n))
-    inverse, work = np.zeros((n, n)), np.zeros((n, n))
-    left, noise = np.empty(n), np.empty(n)
-    most = np.diff(begins).max()
+    inverse = np.zeros((n, n))
+    work = np.zeros((n, n))
+    left = np.empty(n)
+    noise = np.empty(n)
+    most = 0
+    for block in range(len(begins) - 1):
+        most = max(most, begins[block + 1] - begins[block])
     both = np.zeros((most, most))
-    for k in range(count):
-        left[:], noise[:] = 0.0, 0.0
-        ray, fixed = rays[k], held[k]
+    for k in range(begin, stop):
+        left[:] = 0.0
+        noise[:] = 0.0
+        ray = rays[k]
+        fixed = held[k]
+        # The entries of F above its diagonal, and F r with its round-off.
         for i in range(n):
             for e in range(first[i], first[i + 1]):
-                j, d = end[e], p[k, e] * w[k, e] * w[k, e]
+                j = end[e]
+                # The entry of diag(y/z), as p = zy and w = 1/z.
+                d = p[k, e] * w[k, e] * w[k, e]
                 if fixed[i] or fixed[j]:
                     left[i] += d * fall[e] * ray[j] * fixed[j]
                     left[j] += d * fall[e] * ray[i] * fixed[i]
@@ -508,36 +666,47 @@ def _factor(
                     noise[j] += ROUND_OFF * abs(push)
                     noise[i] += ROUND_OFF * fall[e] * abs(push)
         for block in range(len(begins) - 1):
-            begin = block * size
-            stop = min(begin + size, n)
+            top = block * size
+            bottom = min(top + size, n)
             behind = reached[begins[block] : begins[block + 1]]
-            panel = far[k, size * begins[block] : size * begins[block + 1]].reshape(size, -1)
-            panel[stop - begin :] = 0.0
-            for i in range(begin, stop):
-                near[k, i, : stop - begin], work[i, begin:stop] = work[i, begin:stop], 0.0
+            panel = far[k, size * begins[block] : size * begins[block + 1]].reshape(
+                size, -1
+            )
+            panel[bottom - top :] = 0.0
+            # Take the rows of the block out of the matrix that is worked on.
+            for i in range(top, bottom):
+                for j in range(top, bottom):
+                    near[k, i, j - top] = work[i, j]
+                    work[i, j] = 0.0
                 for c in range(len(behind)):
-                    panel[i - begin, c], work[i, behind[c]] = work[i, behind[c]], 0.0
-            for i in range(begin, stop):
-                row, tail = near[k, i], panel[i - begin]
+                    panel[i - top, c] = work[i, behind[c]]
+                    work[i, behind[c]] = 0.0
+            for i in range(top, bottom):
+                row = near[k, i]
+                tail = panel[i - top]
                 pivot = left[i]
                 for j in range(i + 1, ends[i]):
-                    pivot -= row[j - begin] * ray[j]
+                    pivot -= row[j - top] * ray[j]
                 for c in range(tails[i]):
                     pivot -= tail[c] * ray[behind[c]]
+                # Without the entries right of the diagonal, what is left of (F r)_i is pivot·r_i.
                 pivot = (max(pivot, 0.0) + noise[i]) / ray[i]
                 if fixed[i]:
+                    # w is 0 at a held node: an infinite pivot eliminates it.
                     pivot = np.inf
-                row[i - begin] = pivot
+                row[i - top] = pivot
+                # Subtract the row from those below it in the block …
                 for j in range(i + 1, ends[i]):
-                    factor = row[j - begin] / pivot
+                    factor = row[j - top] / pivot
                     if factor != 0.0:
                         left[j] -= factor * left[i]
                         noise[j] -= factor * noise[i]
-                        for t in range(j + 1 - begin, ends[i] - begin):
+                        for t in range(j + 1 - top, ends[i] - top):
                             near[k, j, t] -= factor * row[t]
                         for c in range(tails[i]):
-                            panel[j - begin, c] -= factor * tail[c]
-                    row[j - begin] = factor
+                            panel[j - top, c] -= factor * tail[c]
+                    row[j - top] = factor
+                # … and, together with the other rows of the block, from those behind it.
                 for c in range(tails[i]):
                     factor = tail[c] / pivot
                     if factor != 0.0:
@@ -551,8 +720,7 @@ def _factor(
                     work[behind[c], behind[t]] += both[c, t]
                     both[c, t] = 0.0
         if place[k, 1]:
-            arrays = near[k], far[k], ray, numbers[k], tight[k], place[k], bends, tall, cores
-            _core(net, fill, shares[k], w[k], p[k], *arrays)
+            _core(network, shares[k], w[k], p[k], blocks, k)
         _invert(fill, near[k], far[k], inverse)
         for i in range(n):
             for j in range(i, n):
@@ -564,7 +732,7 @@ def _factor(
     return whole
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@loop
 def _invert(fill, near, far, inverse):
     """Compute the upper half of the inverse of L D L', from below, block by block.
 
@@ -574,69 +742,98 @@ def _invert(fill, near, far, inverse):
     size, (ends, tails), begins, reached, starts, mirrored = fill
     n = len(near)
     for block in range(len(begins) - 2, -1, -1):
-        begin = block * size
-        stop = min(begin + size, n)
+        top = block * size
+        bottom = min(top + size, n)
         behind = reached[begins[block] : begins[block + 1]]
         if len(behind):
-            factors = -far[size * begins[block] : size * begins[block + 1]].reshape(size, -1)
-            for i in range(stop - 2, begin - 1, -1):
-                own = factors[i - begin]
+            factors = -far[size * begins[block] : size * begins[block + 1]].reshape(
+                size, -1
+            )
+            # Substitute inside the block, so that all its rows refer to rows behind it only.
+            for i in range(bottom - 2, top - 1, -1):
+                own = factors[i - top]
                 for j in range(i + 1, ends[i]):
-                    factor, other = near[i, j - begin], factors[j - begin]
+                    factor = near[i, j - top]
+                    other = factors[j - top]
                     for c in range(len(own)):
                         own[c] -= factor * other[c]
-            known = np.empty((len(behind), n - stop))
+            # The rows of the inverse behind the block, gathered for one product of matrices.
+            known = np.empty((len(behind), n - bottom))
             for c in range(len(behind)):
-                known[c] = inverse[behind[c], stop:]
+                for j in range(bottom, n):
+                    known[c, j - bottom] = inverse[behind[c], j]
             rows = factors @ known
-            inverse[begin:stop, stop:] = rows[: stop - begin]
+            for i in range(top, bottom):
+                for j in range(bottom, n):
+                    inverse[i, j] = rows[i - top, j - bottom]
         else:
-            inverse[begin:stop, stop:] = 0.0
+            inverse[top:bottom, bottom:] = 0.0
+        # Rows further up read these entries below the diagonal.
         for j in mirrored[starts[block] : starts[block + 1]]:
-            for i in range(begin, stop):
+            for i in range(top, bottom):
                 inverse[j, i] = inverse[i, j]
-        for i in range(stop - 1, begin - 1, -1):
+        for i in range(bottom - 1, top - 1, -1):
             row = inverse[i]
-            row[i:stop] = 0.0
+            row[i:bottom] = 0.0
             for j in range(i + 1, ends[i]):
-                factor, other = near[i, j - begin], inverse[j]
-                for t in range(i + 1, stop):
+                factor = near[i, j - top]
+                other = inverse[j]
+                for t in range(i + 1, bottom):
                     row[t] -= factor * other[t]
-            tail = far[size * begins[block] + (i - begin) * len(behind) :]
+            tail = far[size * begins[block] + (i - top) * len(behind) :]
             for c in range(tails[i]):
-                factor, other = tail[c], inverse[behind[c]]
-                for t in range(i + 1, stop):
+                factor = tail[c]
+                other = inverse[behind[c]]
+                for t in range(i + 1, bottom):
                     row[t] -= factor * other[t]
-            row[i] = 1.0 / near[i, i - begin]
+            row[i] = 1.0 / near[i, i - top]
+            # The diagonal comes last: Z_ii = 1/D_i - Σ_j L_ji·Z_ji.
             for j in range(i + 1, ends[i]):
-                row[i] -= near[i, j - begin] * row[j]
+                row[i] -= near[i, j - top] * row[j]
             for c in range(tails[i]):
                 row[i] -= tail[c] * row[behind[c]]
-            for j in range(i + 1, stop):
+            for j in range(i + 1, bottom):
                 inverse[j, i] = row[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _core(net, fill, share, w, p, near, far, ray, number, tight, place, bends, tall, cores):
+@loop
+def _of_parts(rows, place, n):
+    """Return the rows of one guess's large parts."""
+    return rows[place[0] * n : (place[0] + place[1]) * n].reshape(place[1], n)
+
+
+@loop
+def _core(network, share, w, p, blocks, k):
     """Compute J, the factor of E, and the large part of the inverse of one H_k.
 
     E too has next to no positive entries beside its diagonal: as in F, pivots are what is left of
     E 1, without the diagonal.
     """
-    first, end, _, _, fall = net
-    n, parts = len(ray), place[1]
-    bend = bends[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
-    rows = tall[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
+    first, end, _, _, fall = network
+    fill, (near, far), (rays, numbers, all_tight), (_, places, bends, tall, cores) = (
+        blocks
+    )
+    ray = rays[k]
+    number = numbers[k]
+    tight = all_tight[k]
+    place = places[k]
+    n = len(ray)
+    parts = place[1]
+    bend = _of_parts(bends, place, n)
+    rows = _of_parts(tall, place, n)
     core = cores[place[2] : place[2] + parts * parts].reshape(parts, parts)
-    rows[:], core[:] = 0.0, 0.0
+    rows[:] = 0.0
+    core[:] = 0.0
     # H_k P 1, and its round-off.
-    whole, doubt = np.zeros(n), np.zeros(n)
+    whole = np.zeros(n)
+    doubt = np.zeros(n)
     for i in range(n):
         a = number[i]
         for e in range(first[i], first[i + 1]):
             if tight[e]:
                 continue
-            j, d = end[e], p[e] * w[e] * w[e]
+            j = end[e]
+            d = p[e] * w[e] * w[e]
             b = number[j]
             up = ray[j] if b >= 0 else 0.0
             down = fall[e] * ray[i] if a >= 0 else 0.0
@@ -645,8 +842,10 @@ def _core(net, fill, share, w, p, near, far, ray, number, tight, place, bends, t
             whole[i] -= fall[e] * push
             doubt[j] += ROUND_OFF * abs(push)
             doubt[i] += ROUND_OFF * fall[e] * abs(push)
+            # Inside a part only the difference matters: the two would cancel.
             if a == b:
-                up, down = up - down, 0.0
+                up = up - down
+                down = 0.0
             if b >= 0:
                 rows[b, j] += d * up
                 rows[b, i] -= fall[e] * d * up
@@ -655,18 +854,26 @@ def _core(net, fill, share, w, p, near, far, ray, number, tight, place, bends, t
                 rows[a, i] += fall[e] * d * down
             if a >= 0 and b >= 0:
                 core[max(a, b), min(a, b)] -= d * up * down
+    # J' = (H_k P)' F^{-1}, and E below its diagonal.
     for c in range(parts):
-        bend[c] = rows[c]
-        _solved(fill, near, far, bend[c])
+        for i in range(n):
+            bend[c, i] = rows[c, i]
+        _solve(fill, near[k], far[k], bend[c])
         for b in range(c):
             core[c, b] -= rows[b] @ bend[c]
-    rows[:] = -bend
+    # (P - J)'
+    for c in range(parts):
+        for i in range(n):
+            rows[c, i] = -bend[c, i]
     for i in range(n):
         if number[i] >= 0:
             rows[number[i], i] += ray[i]
-    left, noise = rows @ whole, np.abs(rows) @ doubt
+    left = rows @ whole
+    noise = np.abs(rows) @ doubt
+    # E = L L', and L^{-1} (P - J)'
     rows *= np.sqrt(share)
     for c in range(parts):
+        # A pivot is what is left of E 1, less the entries below the diagonal: nothing cancels.
         pivot = max(left[c] - core[c + 1 :, c].sum(), 0.0) + noise[c]
         core[c, c] = np.sqrt(pivot)
         rows[c] /= core[c, c]
@@ -677,133 +884,163 @@ def _core(net, fill, share, w, p, near, far, ray, number, tight, place, bends, t
             core[b, c] /= core[c, c]
             for s in range(c + 1, b + 1):
                 core[b, s] -= core[b, c] * core[s, c]
-            rows[b] -= core[b, c] * rows[c]
+            for i in range(n):
+                rows[b, i] -= core[b, c] * rows[c, i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solved(fill, near, far, v):
+@loop
+def _solve(fill, near, far, v):
     """Solve L D L' v = v in place."""
     size, (ends, tails), begins, reached = fill[0], fill[1], fill[2], fill[3]
     n = len(v)
-    room = np.empty(np.diff(begins).max())
+    room = np.empty(n)
+    # Forward substitution; what a block sends behind it is gathered and subtracted once.
     for block in range(len(begins) - 1):
-        begin, at = block * size, size * begins[block]
+        top = block * size
+        at = size * begins[block]
         behind = reached[begins[block] : begins[block + 1]]
         room[: len(behind)] = 0.0
-        for i in range(begin, min(begin + size, n)):
+        for i in range(top, min(top + size, n)):
             for j in range(i + 1, ends[i]):
-                v[j] -= near[i, j - begin] * v[i]
+                v[j] -= near[i, j - top] * v[i]
             for c in range(tails[i]):
                 room[c] += far[at + c] * v[i]
             at += len(behind)
         for c in range(len(behind)):
             v[behind[c]] -= room[c]
+    # Backward substitution, with D divided out on the way.
     for block in range(len(begins) - 2, -1, -1):
-        begin, stop = block * size, min((block + 1) * size, n)
+        top = block * size
+        bottom = min(top + size, n)
         behind = reached[begins[block] : begins[block + 1]]
-        at = size * begins[block] + (stop - begin) * len(behind)
+        at = size * begins[block] + (bottom - top) * len(behind)
         for c in range(len(behind)):
             room[c] = v[behind[c]]
-        for i in range(stop - 1, begin - 1, -1):
+        for i in range(bottom - 1, top - 1, -1):
             at -= len(behind)
-            found = v[i] / near[i, i - begin]
+            value = v[i] / near[i, i - top]
             for j in range(i + 1, ends[i]):
-                found -= near[i, j - begin] * v[j]
+                value -= near[i, j - top] * v[j]
             for c in range(tails[i]):
-                found -= far[at + c] * room[c]
-            v[i] = found
+                value -= far[at + c] * room[c]
+            v[i] = value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _change(net, w, along, rest, tight, change):
+@loop
+def _change(network, w, along, rest, tight, change):
     """Find by which part of them the slacks of one guess change in a direction.
 
     Those of tight edges change by what differs from multiples of r alone, too little to be seen in
     the sum. A multiplier changes by the part that is left of the aim.
     """
-    first, end, _, _, fall = net
-    split = along.any()
+    first, end, _, _, fall = network
+    split = False
+    for i in range(len(along)):
+        split = split or along[i] != 0.0
     for i in range(len(rest)):
         for e in range(first[i], first[i + 1]):
-            found = rest[end[e]] - fall[e] * rest[i]
+            wider = rest[end[e]] - fall[e] * rest[i]
             if split and not tight[e]:
-                found += along[end[e]] - fall[e] * along[i]
-            change[e] = found * w[e]
+                wider += along[end[e]] - fall[e] * along[i]
+            change[e] = wider * w[e]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"nnan", "nsz"})
-def _reach(net, shares, w, p, aim, along, rest, tight):
+@loop
+def _reach(network, shares, begin, stop, point, direction):
     """Return by which part of them slacks and multipliers fall at most."""
+    w, _, tight = point
+    aim, along, rest = direction
     change = np.empty(w.shape[1])
-    lower, less = 0.0, 0.0
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
+    slack_fall = 0.0
+    multiplier_fall = 0.0
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
         for e in range(len(change)):
-            lower = max(lower, -change[e])
-            less = max(less, change[e] - aim[k, e])
-    return lower, less
+            slack_fall = max(slack_fall, -change[e])
+            multiplier_fall = max(multiplier_fall, change[e] - aim[k, e])
+    return slack_fall, multiplier_fall
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _ahead(net, shares, w, p, aim, along, rest, tight, a, b):
+@loop
+def _ahead(network, shares, begin, stop, point, direction, a, b):
     """Return the sum of the products of slacks and multipliers along a direction."""
+    w, p, tight = point
+    aim, along, rest = direction
     change = np.empty(w.shape[1])
     products = 0.0
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
         for e in range(len(change)):
-            grown = (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
-            products += shares[k] * p[k, e] * grown
+            # (1 + a ż/z)(1 + b ẏ/y), where ẏ/y is what ż/z leaves of the aim
+            growth = (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
+            products += shares[k] * p[k, e] * growth
     return products
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _aimed(net, shares, w, p, aim, along, rest, tight, weights, centre, most):
+@loop
+def _correct(network, shares, begin, stop, point, direction, weights, centre, most):
     """Aim at products like the weights, less what a direction gains in them, up to ``most``."""
-    first, change = net[0], np.empty(w.shape[1])
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
+    w, p, tight = point
+    aim, along, rest = direction
+    first = network[0]
+    change = np.empty(w.shape[1])
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
         for i in range(len(rest[k])):
             for e in range(first[i], first[i + 1]):
                 share = weights[k, i] / p[k, e]
+                # ż·ẏ/(zy), the second-order term that Newton's method neglects.
                 gained = change[e] * (aim[k, e] - change[e])
                 aim[k, e] = centre * share - 1 - min(gained, most * share)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _centred(net, shares, w, p, aim, along, rest, tight, weights, a, b, centre, other):
+@loop
+def _centre(
+    network, shares, begin, stop, point, direction, weights, a, b, centre, new_aim
+):
     """Aim at products that are not far from the weights, further along a direction."""
-    first, change = net[0], np.empty(w.shape[1])
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
-        for i in range(len(rest[k])):
-            least, most = CENTRAL[0] * centre * weights[k, i], CENTRAL[1] * centre * weights[k, i]
-            for e in range(first[i], first[i + 1]):
-                product = p[k, e] * (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
-                off = max(min(max(product, least), most) - product, -most)
-                other[k, e] = aim[k, e] + off / p[k, e]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _carried(net, shares, w, p, aim, along, rest, tight, spread):
-    """Compute G' times the changes of multipliers for each guess."""
+    w, p, tight = point
+    aim, along, rest = direction
+    first = network[0]
     change = np.empty(w.shape[1])
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
+        for i in range(len(rest[k])):
+            least = CENTRAL[0] * centre * weights[k, i]
+            most = CENTRAL[1] * centre * weights[k, i]
+            for e in range(first[i], first[i + 1]):
+                growth = (1 + a * change[e]) * (1 + b * (aim[k, e] - change[e]))
+                product = p[k, e] * growth
+                # Project the product onto [least, most]; a single correction is bounded (Gondzio).
+                off = max(min(max(product, least), most) - product, -most)
+                new_aim[k, e] = aim[k, e] + off / p[k, e]
+
+
+@loop
+def _carried(network, shares, begin, stop, point, direction, spread):
+    """Compute G' times the changes of multipliers for each guess."""
+    w, p, tight = point
+    aim, along, rest = direction
+    change = np.empty(w.shape[1])
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
         for e in range(len(change)):
             change[e] = p[k, e] * w[k, e] * (aim[k, e] - change[e])
         spread[k] = 0.0
-        _spread(net, change, spread[k])
+        _spread(network, change, spread[k])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _stepped(net, shares, w, p, aim, along, rest, tight, a, b):
+@loop
+def _step(network, shares, begin, stop, point, direction, a, b):
     """Go along a direction; return the products of slacks and multipliers there."""
+    w, p, tight = point
+    aim, along, rest = direction
     change = np.empty(w.shape[1])
     products = 0.0
-    for k in range(len(w)):
-        _change(net, w[k], along[k], rest[k], tight[k], change)
+    for k in range(begin, stop):
+        _change(network, w[k], along[k], rest[k], tight[k], change)
         for e in range(len(change)):
+            # Slacks grow by this factor, so w = 1/z is divided by it.
             wider = 1 + a * change[e]
             w[k, e] /= wider
             p[k, e] *= wider * (1 + b * (aim[k, e] - change[e]))
@@ -811,25 +1048,33 @@ def _stepped(net, shares, w, p, aim, along, rest, tight, a, b):
     return products
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _spread(net, flow, into):
+@loop
+def _spread(network, flow, into):
     """Add G' times a flow."""
-    first, _, back, _, fall = net
+    first, _, back, _, fall = network
     for i in range(len(into)):
         for e in range(first[i], first[i + 1]):
+            # (G'y)_i = Σ_h y(h→i) - Σ_h α^|ih|·y(i→h)
             into[i] += flow[back[e]] - fall[e] * flow[e]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _free(fill, near, far, ray, number, place, bends, cores, along, rest):
+@loop
+def _split_solve(blocks, k, along, rest):
     """Solve H_k v = ``rest``: v is ``along`` tight edges, and what differs, left in ``rest``."""
-    n, parts = len(ray), place[1]
-    bend = bends[place[0] * n : (place[0] + parts) * n].reshape(parts, n)
+    fill, (near, far), (rays, numbers, _), (_, places, bends, _, cores) = blocks
+    ray = rays[k]
+    number = numbers[k]
+    place = places[k]
+    n = len(ray)
+    parts = place[1]
+    bend = _of_parts(bends, place, n)
     core = cores[place[2] : place[2] + parts * parts].reshape(parts, parts)
+    # u = E^{-1} (P - J)' rest
     share = np.zeros(parts)
     for i in range(n):
         if number[i] >= 0:
             share[number[i]] += ray[i] * rest[i]
+    # Forward, then backward substitution with E = L L'.
     for c in range(parts):
         share[c] -= bend[c] @ rest
         for s in range(c):
@@ -839,36 +1084,39 @@ def _free(fill, near, far, ray, number, place, bends, cores, along, rest):
         for s in range(c + 1, parts):
             share[c] -= core[s, c] * share[s]
         share[c] /= core[c, c]
-    _solved(fill, near, far, rest)
+    # v = P u + (F^{-1} rest - J u)
+    _solve(fill, near[k], far[k], rest)
     for c in range(parts):
-        rest -= share[c] * bend[c]
+        for i in range(n):
+            rest[i] -= share[c] * bend[c, i]
     for i in range(n):
         along[i] = ray[i] * share[number[i]] if number[i] >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sides(
-    net, shares, aim, w, p, lack, fill, near, far, rays, numbers, tight, held, place, bends, tall,
-    cores, side, v,
-):  # fmt: skip
-    """Solve H_k v = G' (aim w p) - lack for each guess; keep the right side too."""
-    along, flow = np.empty(v.shape[1]), np.empty(w.shape[1])
-    for k in range(len(aim)):
+@loop
+def _sides(network, shares, begin, stop, aim, point, residual, blocks, side, v):
+    """Solve H_k v = G' (aim w p) - residual for each guess; keep the right side too."""
+    w, p, _ = point
+    along = np.empty(v.shape[1])
+    flow = np.empty(w.shape[1])
+    for k in range(begin, stop):
         for e in range(len(flow)):
             flow[e] = aim[k, e] * w[k, e] * p[k, e]
-        side[k] = -lack[k]
-        _spread(net, flow, side[k])
-        v[k] = side[k]
-        _free(fill, near[k], far[k], rays[k], numbers[k], place[k], bends, cores, along, v[k])
-        v[k] += along
+        for i in range(len(along)):
+            side[k, i] = -residual[k, i]
+        _spread(network, flow, side[k])
+        for i in range(len(along)):
+            v[k, i] = side[k, i]
+        _split_solve(blocks, k, along, v[k])
+        for i in range(len(along)):
+            v[k, i] += along[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _moved(
-    net, shares, side, fill, near, far, rays, numbers, tight, held, place, bends, tall, cores,
-    losses, price, prior, along, rest,
-):  # fmt: skip
-    """Find the direction of columns for prices and prior."""
-    for k in range(len(side)):
-        rest[k] = side[k] + price - losses[k] * prior
-        _free(fill, near[k], far[k], rays[k], numbers[k], place[k], bends, cores, along[k], rest[k])
+@loop
+def _move(network, shares, begin, stop, side, blocks, losses, price, weight, direction):
+    """Find the direction of columns for changes of prices and prior."""
+    _, along, rest = direction
+    for k in range(begin, stop):
+        for i in range(len(price)):
+            rest[k, i] = side[k, i] + price[i] - losses[k, i] * weight[i]
+        _split_solve(blocks, k, along[k], rest[k])

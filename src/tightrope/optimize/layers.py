@@ -27,39 +27,53 @@ def layered_prices(
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> far = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) / 9
-    >>> found = layered_prices(Problem(PathPower(9), Epsilon.of("ln(2)"), far), np.ones(9))
-    >>> round(float(found.sum()), 4)
+    >>> prices = layered_prices(Problem(PathPower(9), Epsilon.of("ln(2)"), far), np.ones(9))
+    >>> round(float(prices.sum()), 4)
     0.9749
     """
-    guesses, (start, end, length) = problem.guesses, problem.ways
+    guesses = problem.guesses
+    start, end, length = problem.ways
     layers = float(problem.distances[0].max()) / float(problem.lengths.min(initial=1))
     if len(guesses) * (len(start) + 1000 * layers) > most or not profile.max() > 0:
         return np.zeros(problem.size)
     profile = problem.class_means(profile)
+    # A flat column is private, so the best blind guess bounds s from above.
     level = float(problem.costs[:, guesses].sum(axis=0).min() / profile.sum())
     for k in guesses.tolist():
-        anchor, cost = int(problem.anchors[k]), problem.costs[:, k]
+        anchor = int(problem.anchors[k])
+        cost = problem.costs[:, k]
         away = np.asarray(problem.distances[anchor], float)
-        nearer = np.flatnonzero(np.abs(away[end] + length - away[start]) <= TIGHT_TOLERANCE)
+        # Arcs from i to j that lie on a shortest path to the anchor, layer by layer.
+        nearer = np.flatnonzero(
+            np.abs(away[end] + length - away[start]) <= TIGHT_TOLERANCE
+        )
         nearer = nearer[np.argsort(away[start[nearer]], kind="stable")]
-        i, j, fall = start[nearer], end[nearer], problem.alpha ** length[nearer]
+        i = start[nearer]
+        j = end[nearer]
+        fall = problem.alpha ** length[nearer]
+        # What an answer has is shared evenly by its neighbours nearer to the anchor.
         even = 1 / np.bincount(i, minlength=problem.size)[i]
         parts = np.split(np.arange(len(i)), np.flatnonzero(np.diff(away[i])) + 1)
         while True:
-            left, rate = cost - level * profile, np.empty(len(i))
+            # A surplus is worth α per step towards the anchor, a deficit is divided by α.
+            left = cost - level * profile
+            rate = np.empty(len(i))
             for part in reversed(parts):
-                has = left[i[part]]
-                rate[part] = np.where(has > 0, fall[part], 1 / fall[part]) * even[part]
-                np.add.at(left, j[part], rate[part] * has)
+                surplus = left[i[part]]
+                factor = np.where(surplus > 0, fall[part], 1 / fall[part])
+                rate[part] = factor * even[part]
+                np.add.at(left, j[part], rate[part] * surplus)
             if left[anchor] >= 0:
                 break
+            # At these rates the anchor gets (c - t·profile)·column: 0 at t = c·x / profile·x.
             column = np.zeros(problem.size)
             column[anchor] = 1.0
             for part in parts:
                 np.add.at(column, i[part], rate[part] * column[j[part]])
             lower = float(cost @ column / (profile @ column))
+            # Dinkelbach's values fall: no decrease beyond round-off means that s is found.
             if not lower < level * (1 - margin):
                 level *= 1 - margin
                 break
             level = lower
-    return np.asarray(max(level * (1 - margin), 0.0) * profile)
+    return max(level * (1 - margin), 0.0) * profile

@@ -31,12 +31,14 @@ from tightrope.optimize.columns import private_columns
 from tightrope.optimize.engine import run_engine
 from tightrope.optimize.faces import Face
 from tightrope.optimize.master import solve_whole
-from tightrope.optimize.objective import TOTAL, Objective, Side, shares, side_rows
+from tightrope.optimize.objective import TOTAL, Objective, SideRows, shares, side_rows
 from tightrope.optimize.planner import checked_gap, compared, consumer_of, graph_of
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Callback, Stopped, Watch
+from tightrope.optimize.progress import Stopped, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.task import SMALL_SHARE
+from tightrope.progress import ProgressCallback
 
 
 def design_limited(
@@ -49,7 +51,7 @@ def design_limited(
     attacker_prior: Prior | ArrayLike | None = None,
     gain: ArrayLike | None = None,
     gap: float = 1e-9,
-    progress: Callback | None = None,
+    progress: ProgressCallback | None = None,
     time_limit: float | None = None,
     settings: SolverSettings | None = None,
 ) -> Design:
@@ -78,11 +80,12 @@ def design_limited(
     Examples
     --------
     >>> from tightrope.graphs import Clique
-    >>> found = design_limited(Clique(4), max_loss=0.4)
-    >>> found.minimised, round(found.vulnerability, 6), found.certified
+    >>> best = design_limited(Clique(4), max_loss=0.4)
+    >>> best.minimised, round(best.vulnerability, 6), best.certified
     ('vulnerability', 0.6, True)
     """
-    watch, settings = Watch.of(progress, time_limit), settings or SolverSettings()
+    watch = Watch.of(progress, time_limit)
+    settings = settings or SolverSettings()
     graph = graph_of(query)
     if (max_vulnerability is None) == (max_loss is None):
         raise InputError("give one limit: max_vulnerability or max_loss")
@@ -97,9 +100,10 @@ def design_limited(
         float(max_vulnerability if max_loss is None else max_loss),  # type: ignore[arg-type]
         "loss" if max_loss is None else "vulnerability",
     )
-    search = _Search(aim, consumer, checked_gap(gap), watch, settings)
-    matrix, certificate, stopped = search.run()
+    request = _LimitedRequest(aim, consumer, checked_gap(gap), watch, settings)
+    matrix, certificate, stopped = request.run()
     watch.say("checking the prices of every guess")
+    # Guesses that are never made are left out.
     used = np.flatnonzero(matrix.max(axis=0) > 0)
     labels = [consumer.loss.guess_label(int(k)) for k in used]
     channel = Channel(matrix[:, used], inputs=graph.labels, outputs=labels)
@@ -116,11 +120,11 @@ def design_limited(
         bound=min(certificate.checked_bound(), aim.value(matrix)),
         limit=aim.limit,
         minimised=aim.minimised,
-        scale=settings.small_share * abs(aim.value(aim.flat)),
+        scale=SMALL_SHARE * abs(aim.value(aim.flat)),
         certificate=certificate,
         wanted_gap=gap,
         stopped=stopped,
-        baselines=search.baselines(),
+        baselines=request.baselines(),
         seconds=watch.seconds,
     )
 
@@ -160,8 +164,10 @@ def trade_off(
     if isinstance(points, int):
         if points < 2:
             raise InputError(f"a curve needs at least 2 points, got {points}")
+        # Without an answer the attacker has max_w Σ_i a_w(i), with the true one Σ_i max_w a_w(i).
         attack = _attack(graph, consumer, attacker_prior, gain)
-        low, high = float(attack.sum(axis=1).max()), float(attack.max(axis=0).sum())
+        low = float(attack.sum(axis=1).max())
+        high = float(attack.max(axis=0).sum())
         limits = np.linspace(low, high, points).tolist()
     else:
         limits = list(points)
@@ -180,7 +186,10 @@ def trade_off(
 
 
 def _attack(
-    graph: AnswerGraph, consumer: Consumer, prior: Prior | ArrayLike | None, gain: ArrayLike | None
+    graph: AnswerGraph,
+    consumer: Consumer,
+    prior: Prior | ArrayLike | None,
+    gain: ArrayLike | None,
 ) -> Floats:
     r""":math:`\rho_i\, g(w, i)`, one row for each action."""
     if prior is None:
@@ -189,17 +198,18 @@ def _attack(
         rho = (prior if isinstance(prior, Prior) else Prior(prior)).probabilities
     if rho.shape != (graph.size,):
         raise InputError(f"the attacker's prior must be over the {graph.size} answers")
+    # By default an action is a guess, which gains 1 where it is right.
     table = np.eye(graph.size) if gain is None else np.array(gain, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != graph.size or not np.isfinite(table).all():
         raise InputError(
             f"a gain needs one finite column for each of the {graph.size} answers, "
             f"got shape {table.shape}"
         )
-    return np.asarray(table * rho)
+    return table * rho
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _LimitedRequest:
     """One request for a mechanism under a limit."""
 
     aim: LimitedLoss
@@ -210,11 +220,17 @@ class _Search:
 
     def run(self, rounding: float = 1e-12) -> tuple[Floats, LimitCertificate, bool]:
         """Return the columns, the certificate, and whether the search was stopped."""
-        aim, level = self.aim, self.aim.problem.epsilon
-        kind, start, spare = "vulnerability", None, aim.flat
+        aim = self.aim
+        level = self.aim.problem.epsilon
+        kind = "vulnerability"
+        start = None
+        # A mechanism that is as far under the limit as any.
+        spare = aim.flat
         whose = "an attacker has without any answer"
+        # Whether a limit on the loss can be kept is known from the least loss of all.
         if aim.minimised == "vulnerability":
-            kind, (start, spare) = "loss", self._least_loss()
+            kind = "loss"
+            start, spare = self._least_loss()
             whose = "the best mechanism has" + (f" at ε = {level}" if level else "")
         least = aim.limited(spare)
         below = aim.limit < least - rounding * abs(least)
@@ -231,8 +247,12 @@ class _Search:
         try:
             if level is None:
                 return self._without_level(spare)
-            found = run_engine(
-                aim, gap=self.gap, progress=self.watch, start=start, settings=self.settings
+            best = run_engine(
+                aim,
+                gap=self.gap,
+                progress=self.watch,
+                start=start,
+                settings=self.settings,
             )
         except CheckFailed as failed:
             raise CheckFailed(
@@ -240,12 +260,13 @@ class _Search:
             ) from failed
         except Stopped:
             return spare, self._proof(aim.first), True
-        matrix = self._kept(aim.matrix(found.columns), spare)
-        return matrix, self._proof(found.multipliers, found.prices), found.stopped
+        matrix = self._within_limit(aim.matrix(best.columns), spare)
+        return matrix, self._proof(best.multipliers, best.prices), best.stopped
 
     def _without_level(self, spare: Floats) -> tuple[Floats, LimitCertificate, bool]:
         """Solve one program over all columns: the best prices are the least costs."""
-        aim, (n, guesses) = self.aim, self.aim.problem.costs.shape
+        aim = self.aim
+        n, guesses = aim.problem.costs.shape
         entries = guesses * (np.count_nonzero(aim.attack) + len(aim.attack) + n)
         if entries > self.settings.program_entries:
             raise TooLarge(
@@ -253,28 +274,38 @@ class _Search:
                 f"{self.settings.program_entries}: use fewer answers or actions"
             )
         self.watch.say(f"solving the program under the limit with {entries} entries")
-        found = solve_whole(aim, self.watch)
-        columns = private_columns(aim.problem, found.columns)
-        return self._kept(aim.matrix(columns), spare), self._proof(found.multipliers), False
+        solution = solve_whole(aim, self.watch)
+        columns = private_columns(aim.problem, solution.columns)
+        matrix = self._within_limit(aim.matrix(columns), spare)
+        return matrix, self._proof(solution.multipliers), False
 
-    def _proof(self, multipliers: Floats, prices: Floats | None = None) -> LimitCertificate:
+    def _proof(
+        self, multipliers: Floats, prices: Floats | None = None
+    ) -> LimitCertificate:
         """Return the certificate of an engine's multipliers and prices; else of the least costs."""
-        aim, problem = self.aim, self.aim.problem
-        weight, choices = float(multipliers[0]), shares(aim.choices(multipliers))
+        aim = self.aim
+        problem = self.aim.problem
+        weight = float(multipliers[0])
+        choices = shares(aim.choices(multipliers))
         asked = (problem.graph, problem.epsilon, self.consumer, aim.attack, aim.limit)
-        proof = LimitCertificate(*asked, aim.minimised, weight, choices, np.zeros(problem.size))
+        proof = LimitCertificate(
+            *asked, aim.minimised, weight, choices, np.zeros(problem.size)
+        )
         if prices is None:
             return replace(proof, prices=proof.costs().min(axis=1))
+        # The engine's costs are less the constant θ v, spread over the answers by the prior.
         return replace(proof, prices=prices + weight * aim.limit * aim.prior)
 
     def baselines(self) -> dict[str, float]:
         """Return what is minimised of simple noise that keeps the limit."""
-        aim, problem = self.aim, self.aim.problem
+        aim = self.aim
+        problem = self.aim.problem
         if problem.epsilon is None or problem.size**2 > self.settings.baseline_entries:
             return {}
 
         def measure(noise: Channel) -> float | None:
             leak = aim.vulnerability(noise.matrix())
+            # Outputs of simple noise are read as the best guess each.
             loss = float((problem.costs.T @ noise.matrix()).min(axis=0).sum())
             value, limited = (loss, leak) if aim.minimised == "loss" else (leak, loss)
             return value if limited <= aim.limit else None
@@ -285,15 +316,20 @@ class _Search:
         """Return the mechanism with the least loss of all, and the faces that hold it."""
         problem = self.aim.problem
         if problem.epsilon is None:
-            return None, self.aim.told(problem.costs.argmin(axis=1))
+            return None, self.aim.always(problem.costs.argmin(axis=1))
         try:
-            found = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
+            best = run_engine(problem, gap=min(self.gap, 1e-9), progress=self.watch)
         except Stopped:
             return None, self.aim.flat
-        return found.faces, self.aim.matrix(found.columns)
+        return best.faces, self.aim.matrix(best.columns)
 
-    def _kept(
-        self, matrix: Floats, spare: Floats, *, spared: float = 1e-12, most: float = 1e-6
+    def _within_limit(
+        self,
+        matrix: Floats,
+        spare: Floats,
+        *,
+        spared: float = 1e-12,
+        most: float = 1e-6,
     ) -> Floats:
         """Mix in a mechanism well under the limit until the limit is kept.
 
@@ -303,15 +339,21 @@ class _Search:
         than it mends: the limit is nearly infeasible.
         """
         aim = self.aim
-        has, least, value = aim.limited(matrix), aim.limited(spare), aim.value(matrix)
-        if has <= least:
+        value, limited = aim.measured(matrix)
+        spare_value, least = aim.measured(spare)
+        if limited <= least:
             return matrix
-        needed, margin = np.array([has - aim.limit, spared * abs(aim.limit)]) / (has - least)
-        dear = aim.value(spare) - value
-        share = needed + (min(margin, self.gap / 8 * abs(value) / dear) if dear > 0 else margin)
+        # (1 - s)·limited + s·least = limit at s = needed
+        needed = (limited - aim.limit) / (limited - least)
+        margin = spared * abs(aim.limit) / (limited - least)
+        dearer = spare_value - value
+        if dearer > 0:
+            # The margin may cost an eighth of the gap at most.
+            margin = min(margin, self.gap / 8 * abs(value) / dearer)
+        share = needed + margin
         if not 0 < share <= 1 or needed > most:
             return matrix
-        return np.asarray((1 - share) * matrix + share * spare)
+        return (1 - share) * matrix + share * spare
 
 
 def _rounded_up(value: float) -> float:
@@ -359,20 +401,26 @@ class LimitedLoss(Objective):
         """Return what the attacker gains from a channel."""
         return float((self.attack @ matrix).max(axis=0).sum())
 
+    def measured(self, matrix: Floats) -> tuple[float, float]:
+        """Return what is minimised, and what has a limit."""
+        loss = self.loss(matrix)
+        leak = self.vulnerability(matrix)
+        return (loss, leak) if self.minimised == "loss" else (leak, loss)
+
     def value(self, matrix: Floats) -> float:
         """Return what is minimised."""
-        return self.loss(matrix) if self.minimised == "loss" else self.vulnerability(matrix)
+        return self.measured(matrix)[0]
 
     def limited(self, matrix: Floats) -> float:
         """Return what has a limit."""
-        return self.vulnerability(matrix) if self.minimised == "loss" else self.loss(matrix)
+        return self.measured(matrix)[1]
 
     @property
     def flat(self) -> Floats:
         """The channel of the best guess without an answer."""
-        return self.told(self.problem.costs.sum(axis=0).argmin())
+        return self.always(self.problem.costs.sum(axis=0).argmin())
 
-    def told(self, guess: Ints | np.int64) -> Floats:
+    def always(self, guess: Ints | np.int64) -> Floats:
         """Return the channel that says this guess for sure, one for each answer or for all."""
         matrix = np.zeros(self.problem.costs.shape)
         matrix[np.arange(len(matrix)), guess] = 1.0
@@ -398,10 +446,12 @@ class LimitedLoss(Objective):
 
     def weighed(self, multipliers: Floats) -> Problem:
         """Return the problem with the costs of the certificate, less the constant."""
-        weight, taken = float(multipliers[0]), self.choices(multipliers) @ self.attack
-        own = self.problem.costs if self.minimised == "loss" else weight * self.problem.costs
+        # ĉ_k = c_k + θ Σ_w q_kw a_w - θ v π, or with θ at the costs instead
+        weight = float(multipliers[0])
+        attacked = self.choices(multipliers) @ self.attack
+        own = (1.0 if self.minimised == "loss" else weight) * self.problem.costs
         constant = weight * self.limit * self.prior
-        return self.problem.weighed(own + taken.T - constant[:, None])
+        return self.problem.weighed(own + attacked.T - constant[:, None])
 
     def worth(self, columns: dict[int, Floats]) -> float:
         """Return what is minimised, whether the limit is kept or not."""
@@ -413,39 +463,47 @@ class LimitedLoss(Objective):
         matrix[:, [*columns]] = np.stack([*columns.values()], axis=1)
         return matrix
 
-    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+    def side(self, faces: dict[int, Face], start: Ints) -> SideRows:
         """Return the row of the limit, then the rows of the attacker at each guess."""
-        costs, attack, least = self.problem.costs, self.attack, self.minimised == "loss"
+        costs = self.problem.costs
+        attack = self.attack
+        least_loss = self.minimised == "loss"
         gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
         loss_unit = max(float(np.abs(costs).mean()), 1e-300)
-        unit = gain_unit if least else loss_unit
-        parts, which, count = [], [], 1
+        # Rows scaled to entries near 1 suit the tolerances of the solver.
+        unit = gain_unit if least_loss else loss_unit
+        parts = []
+        which = []
+        count = 1
         for q, (k, face) in enumerate(faces.items()):
-            kept = _actions_that_matter(attack, face)
-            row, i = np.nonzero(attack[kept])
-            each, gained = count + np.arange(len(kept)), np.full(len(kept), start[-1] + q)
+            actions = _actions_that_matter(attack, face)
+            action, i = np.nonzero(attack[actions])
+            # u_k - a_w · x^k ≥ 0, a row for each action
+            rows = count + np.arange(len(actions))
+            gained = np.full(len(actions), start[-1] + q)
+            gain = attack[actions][action, i] * face.shape[i] / gain_unit
+            parts.append((rows[action], start[q] + face.component[i], -gain))
+            parts.append((rows, gained, np.ones(len(actions))))
             # The limit is on what the attacker gains at the guesses, or on what the columns cost.
-            limited = gained[:1] if least else start[q] + face.component
-            share = np.ones(1) if least else costs[:, k] * face.shape / unit
-            taken = attack[kept][row, i] * face.shape[i] / gain_unit
-            parts.append((each[row], start[q] + face.component[i], -taken))
-            parts.append((each, gained, np.ones(len(kept))))
+            limited = gained[:1] if least_loss else start[q] + face.component
+            share = np.ones(1) if least_loss else costs[:, k] * face.shape / unit
             parts.append((np.zeros(len(limited), np.int64), limited, -share))
-            which.append(k * len(attack) + kept)
-            count += len(kept)
-        rows = side_rows(parts, (count, int(start[-1]) + len(faces)))
+            which.append(k * len(attack) + actions)
+            count += len(actions)
+        matrix = side_rows(parts, (count, int(start[-1]) + len(faces)))
 
         def read(duals: Floats) -> tuple[Floats, Floats]:
             weight = max(0.0, float(duals[0]) / unit)
             choices = np.zeros((costs.shape[1], len(attack)))
             choices.flat[np.concatenate(which)] = duals[1:]
             # Solvers keep but nearly the sum that the choices at a guess must have.
-            choices = (weight if least else 1.0) * shares(choices)
+            choices = (weight if least_loss else 1.0) * shares(choices)
             return np.append(weight, choices.ravel()), -weight * self.limit * self.prior
 
-        extra = np.full(len(faces), 0.0 if least else gain_unit)
+        extra = np.full(len(faces), 0.0 if least_loss else gain_unit)
         lower = np.append(-self.limit / unit, np.zeros(count - 1))
-        return Side(costs if least else np.zeros_like(costs), extra, rows, lower, read, TOTAL)
+        minimised = costs if least_loss else np.zeros_like(costs)
+        return SideRows(minimised, extra, matrix, lower, read, TOTAL)
 
     def choices(self, multipliers: Floats) -> Floats:
         """Return what multipliers say about the attacker's actions, one row for each guess."""
@@ -464,6 +522,7 @@ def _actions_that_matter(attack: Floats, face: Face) -> Ints:
     answer = np.abs(attack).argmax(axis=1)
     worth = attack[np.arange(len(attack)), answer] * face.shape[answer]
     component = np.where(places == 1, face.component[answer], -1)
+    # Of each component the action with the largest gain comes first.
     order = np.lexsort((-worth, component))
     _, first = np.unique(component[order], return_index=True)
     return np.sort(order[first])

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from tightrope.optimize.faces import Face, label_all
-from tightrope.optimize.objective import ExpectedLoss, Objective, Side
+from tightrope.optimize.objective import ExpectedLoss, Objective, SideRows
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.simplex import SMALLEST_ENTRY, minimise
 
-_LOWER, _BASIC = 0, 1
+_LOWER = 0
+_BASIC = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +69,14 @@ def solve_master(
     >>> round(solve_master(problem, faces).value, 9)
     0.5
     """
-    label_all(faces.values())
+    label_all(faces.values(), watch)
     start, row_start = _starts(faces)
     side = (objective or ExpectedLoss(problem)).side(faces, start)
     matrix, cost = _assemble(problem, faces, start, row_start, side)
-    classes, rows = len(problem.class_sizes), int(row_start[-1])
+    classes = len(problem.class_sizes)
+    rows = int(row_start[-1])
     sums = np.full(classes, side.total)
+    # Sums are equations; privacy rows and side rows have lower bounds only.
     solved = minimise(
         cost,
         matrix,
@@ -86,6 +89,7 @@ def solve_master(
         seconds=seconds,
     )
     multipliers, constant = side.read(solved.duals[classes + rows :])
+    # A row is a mean over a class, so its dual is the sum of the equal prices there.
     prices = (solved.duals[:classes] / problem.class_sizes)[problem.classes]
     parts = np.split(solved.values / side.total, start[1:])
     return MasterSolution(
@@ -93,7 +97,9 @@ def solve_master(
         value=float(solved.value / side.total),
         prices=np.asarray(prices + constant, dtype=np.float64),
         multipliers=multipliers,
-        columns={k: faces[k].column(part) for k, part in zip(faces, parts, strict=False)},
+        columns={
+            k: faces[k].column(part) for k, part in zip(faces, parts, strict=False)
+        },
         variables=int(start[-1]),
         seconds=solved.seconds,
         basis=(solved.basic_columns, solved.basic_rows),
@@ -125,15 +131,25 @@ def _starts(faces: dict[int, Face]) -> tuple[Ints, Ints]:
 
 
 def _assemble(
-    problem: Problem, faces: dict[int, Face], start: Ints, row_start: Ints, side: Side
+    problem: Problem,
+    faces: dict[int, Face],
+    start: Ints,
+    row_start: Ints,
+    side: SideRows,
 ) -> tuple[Any, Floats]:
     """Return the matrix (sums, then privacy rows, then side rows) and the costs."""
     from scipy.sparse import coo_array, vstack
 
+    # A row for each class of answers: Σ_k copies_k · (mean of x^k over the class) = 1. Then for
+    # each face its privacy rows f_b u_b - f_a u_a ≥ 0.
     classes = len(problem.class_sizes)
-    entry_rows, entry_cols, entries, costs = [], [], [], []
+    entry_rows = []
+    entry_cols = []
+    entries = []
+    costs = []
     for q, (k, face) in enumerate(faces.items()):
         shape = face.shape
+        # Smaller entries would be rounded to 0 by the solver all the same.
         big = np.flatnonzero(shape >= SMALLEST_ENTRY)
         a, b, less, more, _ = face.rows
         number = classes + np.arange(row_start[q], row_start[q + 1])
@@ -152,7 +168,7 @@ def _assemble(
 
 
 def _carried(
-    problem: Problem, faces: dict[int, Face], before: MasterSolution, side: Side
+    problem: Problem, faces: dict[int, Face], before: MasterSolution, side: SideRows
 ) -> tuple[Ints, Ints] | None:
     """Translate a basis to faces that contain the earlier ones, if the side rows are as many.
 
@@ -162,39 +178,51 @@ def _carried(
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    (start, row_start), (old_start, old_row_start) = _starts(faces), _starts(before.faces)
+    start, row_start = _starts(faces)
+    old_start, old_row_start = _starts(before.faces)
     *basic_cols, extra = np.split(before.basis[0], old_start[1:])
-    sums, *basic_rows, beside = np.split(before.basis[1], len(problem.class_sizes) + old_row_start)
+    sums, *basic_rows, beside = np.split(
+        before.basis[1], len(problem.class_sizes) + old_row_start
+    )
     if (len(beside), len(extra)) != (len(side.lower), len(side.extra)):
         return None
     olds = zip(before.faces.values(), basic_cols, basic_rows, strict=True)
     known = dict(zip(before.faces, olds, strict=True))
     total = int(start[-1])
-    cols, rows = np.full(total, _LOWER), np.full(int(row_start[-1]), _BASIC)
-    ways, many = np.stack(problem.ways[:2], axis=1), len(problem.edges)
-    pairs, held, equal = [], [], []
+    cols = np.full(total, _LOWER)
+    rows = np.full(int(row_start[-1]), _BASIC)
+    ways = np.stack(problem.ways[:2], axis=1)
+    edge_count = len(problem.edges)
+    pairs = []
+    held = []
+    equal = []
     for q, (k, face) in enumerate(faces.items()):
         pairs.append((start[q] + face.rows[0]) * total + start[q] + face.rows[1])
         if k not in known:
             continue
         old, old_cols, old_rows = known[k]
-        parts, block = cols[start[q] : start[q + 1]], slice(row_start[q], row_start[q + 1])
+        parts = cols[start[q] : start[q + 1]]
+        block = slice(row_start[q], row_start[q + 1])
         if old is face:
-            parts[:], rows[block] = old_cols, old_rows
+            parts[:] = old_cols
+            rows[block] = old_rows
             continue
+        # All parts of a component are basic where it was: as many more as rows at equality below.
         parts[:] = _BASIC
         _, first = np.unique(old.component, return_index=True)
         parts[face.component[first[old_cols == _LOWER]]] = _LOWER
         here = start[q] + face.component
+        # Edges that were tight and are free now, in the direction in which they were tight.
         freed = np.flatnonzero((old.tight != 0) & (face.tight == 0))
-        freed = np.where(old.tight[freed] > 0, freed, freed + many)
+        freed = np.where(old.tight[freed] > 0, freed, freed + edge_count)
         freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
-        held.append(np.column_stack([here[ways[freed]], freed % many]))
+        held.append(np.column_stack([here[ways[freed]], freed % edge_count]))
         equal.append(here[ways[old.rows[4][old_rows == _LOWER]]])
     if held:
         a, b, edge = np.concatenate(held).T
         # Of several edges between two parts the first, and first edges first in the tree.
         _, first = np.unique(a * total + b, return_index=True)
+        # Weights begin at 1, as a sparse graph has no edge of weight 0.
         joined = csr_array((edge[first] + 1.0, (a[first], b[first])), (total, total))
         tree = np.stack(minimum_spanning_tree(joined).nonzero(), axis=1)
         a, b = np.concatenate([tree, *equal]).T

@@ -60,7 +60,9 @@ def minimax_remap(
     """
     most = (settings or SolverSettings()).remap_entries
     if not consumer.risk_averse:
-        raise InputError("this remap is for a risk-averse consumer; use best_remap with a prior")
+        raise InputError(
+            "this remap is for a risk-averse consumer; use best_remap with a prior"
+        )
     check_inputs(channel, consumer.loss.size)
     inputs, outputs = channel.shape
     guesses = consumer.loss.guess_count
@@ -70,21 +72,28 @@ def minimax_remap(
             f"the best remap of {outputs} outputs to {guesses} guesses would look at {pairs} "
             f"pairs, more than {most}: use fewer answers"
         )
-    search = _Search(channel.matrix()[consumer.support], consumer.loss.matrix()[consumer.support])
+    # Only the rows of possible answers enter the program.
+    search = _RemapSearch(
+        channel.matrix()[consumer.support], consumer.loss.matrix()[consumer.support]
+    )
     search.run()
     prior = np.zeros(inputs)
     prior[consumer.support] = search.prior
-    remapped = Channel(search.chances, inputs=channel.outputs, outputs=consumer.loss.guesses)
+    remapped = Channel(
+        search.chances, inputs=channel.outputs, outputs=consumer.loss.guesses
+    )
     return MinimaxRemap(remapped, search.value, min(search.bound, search.value), prior)
 
 
-class _Search:
+class _RemapSearch:
     """Column generation over the pairs of outputs and guesses."""
 
     def __init__(self, noise: Floats, losses: Floats) -> None:
-        self.noise, self.losses = noise, losses
+        self.noise = noise
+        self.losses = losses
         self.pairs = np.zeros((noise.shape[1], losses.shape[1]), bool)
-        self.value, self.bound = np.inf, -np.inf
+        self.value = np.inf
+        self.bound = -np.inf
         self.prior = np.full(len(noise), 1 / len(noise))
         self.chances = np.zeros(self.pairs.shape)
         self._priced(self.prior)
@@ -95,10 +104,12 @@ class _Search:
         """Add pairs until the gap is closed, or nothing got better for some rounds."""
         idle = 0
         for _ in range(rounds):
-            value, bound = self.value, self.bound
+            value = self.value
+            bound = self.bound
             multipliers = self._solved()
             known = int(self.pairs.sum())
             if self.value - self.bound > gap * abs(self.value):
+                # First half way to the best prior known, which damps oscillations.
                 self._priced((multipliers + self.prior) / 2)
                 self._priced(multipliers)
             if self.value - self.bound <= gap * abs(self.value):
@@ -109,33 +120,39 @@ class _Search:
 
     def _priced(self, prior: Floats) -> None:
         """Add the best guess for each output with this prior, and those beside it."""
+        # Σ_i π_i X_io ℓ(i,k), for every output o and guess k
         worth = (self.noise * prior[:, None]).T @ self.losses
         best = worth.argmin(axis=1)
         outputs = np.arange(len(best))
         # Guesses beside the best one are often next: they come in early.
         for step in (-1, 0, 1):
             self.pairs[outputs, np.clip(best + step, 0, worth.shape[1] - 1)] = True
+        # Σ_o min_k: a dual value, whatever the prior
         bound = float(worth[outputs, best].sum())
         if bound > self.bound:
-            self.bound, self.prior = bound, prior
+            self.bound = bound
+            self.prior = prior
 
     def _solved(self, smallest: float = 1e-14) -> Floats:
         """Solve the program over the pairs; keep the remap if it is better; return the prior."""
         from scipy.sparse import coo_array
 
         output, guess = np.nonzero(self.pairs)
-        outputs, count = len(self.pairs), len(output)
+        outputs = len(self.pairs)
+        count = len(output)
         losses = self.noise[:, output] * self.losses[:, guess] / self.unit
         losses[np.abs(losses) < smallest] = 0.0
         sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count))
-        found = least_worst(sums, losses, np.zeros(len(losses)), total=TOTAL)
+        solved = least_worst(sums, losses, np.zeros(len(losses)), total=TOTAL)
         chances = np.zeros(self.pairs.shape)
-        chances[output, guess] = np.maximum(found.values[:-1], 0.0)
+        chances[output, guess] = np.maximum(solved.values[:-1], 0.0)
         chances /= chances.sum(axis=1, keepdims=True)
+        # max_i Σ_k (X T)_ik ℓ(i,k), of the remap as it will be used
         value = float(((self.noise @ chances) * self.losses).sum(axis=1).max())
         if value < self.value:
-            self.value, self.chances = value, chances
-        return shares(found.duals[outputs:])
+            self.value = value
+            self.chances = chances
+        return shares(solved.duals[outputs:])
 
 
 def least_worst(
@@ -152,18 +169,24 @@ def least_worst(
     The last value is t; the duals are those of the sums, and then the shares of the worst. It may
     start from the basis of such a program with fewer weights: the new ones are 0 there.
 
-    >>> found = least_worst(np.ones((1, 2)), np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros(2))
-    >>> found.value, found.duals.tolist()
+    >>> solved = least_worst(np.ones((1, 2)), np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros(2))
+    >>> solved.value, solved.duals.tolist()
     (0.75, [0.75, 0.25, 0.75])
     """
     from scipy.sparse import block_array, csc_array
 
-    (rows, count), totals = losses.shape, np.full(sums.shape[0], total)
+    rows, count = losses.shape
+    totals = np.full(sums.shape[0], total)
     if basis is not None:
-        basis = np.insert(basis[0], -1, np.zeros(count + 1 - len(basis[0]), np.int64)), basis[1]
+        # The new weights stand before t, which is the last variable.
+        columns, basic_rows = basis
+        new = np.zeros(count + 1 - len(columns), np.int64)
+        basis = (np.insert(columns, -1, new), basic_rows)
+    # [A 0; -L 1] (w, t): the sums are s, and t - L w is at least -b.
+    worst = [csc_array(-losses), np.ones((rows, 1))]
     return minimise(
         np.append(np.zeros(count), 1.0),
-        block_array([[sums, None], [csc_array(-losses), np.ones((rows, 1))]], format="csc"),
+        block_array([[sums, None], worst], format="csc"),
         np.append(totals, -right),
         np.append(totals, np.full(rows, np.inf)),
         free=1,

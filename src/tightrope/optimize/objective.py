@@ -31,7 +31,7 @@ TOTAL = 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class SideRows:
     """What an objective adds to a master program.
 
     Parameters
@@ -52,7 +52,7 @@ class Side:
 
     Examples
     --------
-    >>> side = Side(np.ones((2, 2)), np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
+    >>> side = SideRows(np.ones((2, 2)), np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
     >>> side.lower.tolist(), side.total
     ([], 1.0)
     """
@@ -103,12 +103,19 @@ class Objective:
 
     def worth(self, columns: dict[int, Floats]) -> float:
         """Return what is minimised, of columns for some of the problem's guesses."""
-        costs, copies = self.problem.costs, self.problem.copies
+        costs = self.problem.costs
+        copies = self.problem.copies
         return float(sum(copies[k] * (costs[:, k] @ x) for k, x in columns.items()))
 
-    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+    def side(self, faces: dict[int, Face], start: Ints) -> SideRows:
         """Return the side rows over the variables of the faces, which begin at ``start``."""
-        return Side(self.problem.costs, np.zeros(0), None, np.zeros(0), lambda duals: (duals, 0.0))
+        return SideRows(
+            self.problem.costs,
+            np.zeros(0),
+            None,
+            np.zeros(0),
+            lambda duals: (duals, 0.0),
+        )
 
 
 class ExpectedLoss(Objective):
@@ -171,37 +178,49 @@ class MinimaxLoss(Objective):
     def worth(self, columns: dict[int, Floats]) -> float:
         """Return the worst loss."""
         copies = self.problem.copies
-        lost = sum((copies[k] * self.losses[:, k] * x for k, x in columns.items()), np.zeros(1))
+        lost = sum(
+            (copies[k] * self.losses[:, k] * x for k, x in columns.items()), np.zeros(1)
+        )
         return float(self.problem.class_means(lost)[self.support].max())
 
-    def side(self, faces: dict[int, Face], start: Ints) -> Side:
+    def side(self, faces: dict[int, Face], start: Ints) -> SideRows:
         """Return one row for each class, the mean loss in it, against the worst loss t."""
-        problem, losses, support = self.problem, self.losses, self.support
+        problem = self.problem
+        losses = self.losses
+        support = self.support
         classes, row = np.unique(problem.classes[support], return_inverse=True)
         size = problem.class_sizes[classes].astype(float)
         unit = self._unit
         worst = np.full(len(classes), start[-1])
         parts = [(np.arange(len(classes)), worst, np.ones(len(classes)))]
         for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
-            lost = problem.copies[k] / unit * losses[support, k] * face.shape[support] / size[row]
+            # ℓ(i,k)·x_i with x_i = shape_i·u, as a mean over the class and in units of the loss
+            weight = problem.copies[k] / unit
+            lost = weight * losses[support, k] * face.shape[support] / size[row]
             parts.append((row, begin + face.component[support], -lost))
         rows = side_rows(parts, (len(classes), int(start[-1]) + 1))
 
         def read(duals: Floats) -> tuple[Floats, float]:
             prior = np.zeros(problem.size)
+            # The multiplier of a class is shared evenly by its answers.
             prior[support] = (shares(duals) / size)[row]
             return prior, 0.0
 
         none = np.zeros(len(classes))
-        return Side(np.zeros_like(losses), np.array([unit]), rows, none, read, TOTAL)
+        return SideRows(
+            np.zeros_like(losses), np.array([unit]), rows, none, read, TOTAL
+        )
 
     @functools.cached_property
     def _unit(self) -> float:
         """About the size of the worst loss; counted in it, entries that matter are near 1."""
-        problem, losses = self.problem, self.losses
+        problem = self.problem
+        losses = self.losses
         noise = problem.rates[self.support]
-        told = losses[np.ix_(self.support, losses.argmin(axis=1))]
-        usual = float(((noise * told).sum(axis=1) / noise.sum(axis=1)).mean())
+        # The loss of geometric noise whose outputs are read as the guess that suits them best.
+        guessed = losses[np.ix_(self.support, losses.argmin(axis=1))]
+        by_answer = (noise * guessed).sum(axis=1) / noise.sum(axis=1)
+        usual = float(by_answer.mean())
         return max(abs(usual), 1e-6 * float(np.abs(losses).mean()), 1e-300)
 
 
@@ -213,7 +232,7 @@ def side_rows(parts: list[tuple[Ints, Ints, Floats]], shape: tuple[int, int]) ->
     """
     from scipy.sparse import coo_array
 
-    row, column, entry = (np.concatenate(each) for each in zip(*parts, strict=True))
+    row, column, entry = map(np.concatenate, zip(*parts, strict=True))
     return coo_array((entry, (row, column)), shape).tocsr()
 
 

@@ -22,7 +22,9 @@ from tightrope.optimize.problem import Floats, Problem
 SYMMETRY_ANSWERS = 4000
 
 
-def symmetries(graph: AnswerGraph, prior: Floats, loss: Loss) -> AutomorphismGroup | None:
+def symmetries(
+    graph: AnswerGraph, prior: Floats, loss: Loss
+) -> AutomorphismGroup | None:
     """Return the automorphisms that keep prior and loss, or ``None`` if only the identity does.
 
     A risk-averse consumer has an even prior on the support: the worst one can be averaged too.
@@ -36,6 +38,7 @@ def symmetries(graph: AnswerGraph, prior: Floats, loss: Loss) -> AutomorphismGro
     size = graph.size
     if size > SYMMETRY_ANSWERS or loss.guess_count != size:
         return None
+    # If all probabilities differ, only the identity keeps them.
     if len(np.unique(prior)) == size:
         return None
     colours: Any = prior
@@ -46,10 +49,13 @@ def symmetries(graph: AnswerGraph, prior: Floats, loss: Loss) -> AutomorphismGro
         colours = np.unique(both, axis=0, return_inverse=True)[1].ravel()
     try:
         group = automorphism_group(graph, node_colours=colours)
-        if pairs is not None and not all(
-            (pairs[np.ix_(g, g)] == pairs).all() for g in group.generators
-        ):
-            group = automorphism_group(graph, node_colours=colours, pair_colours=pairs)
+        if pairs is not None:
+            # Colours of nodes mostly suffice: look before the costly search with coloured pairs.
+            moved = (pairs[np.ix_(g, g)] for g in group.generators)
+            if not all(np.array_equal(losses, pairs) for losses in moved):
+                group = automorphism_group(
+                    graph, node_colours=colours, pair_colours=pairs
+                )
     except TightropeError:
         return None
     return group if group.order > 1 else None
@@ -78,11 +84,12 @@ def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, 
     [0.25, 0.5, 0.25, 0.0]
     """
     orbits = np.asarray(group.orbits)
-    out: dict[int, Floats] = {}
+    full: dict[int, Floats] = {}
     for k, column in columns.items():
         others = np.flatnonzero(orbits == orbits[k])
         pairs = pair_orbits(group, others)
         own = pairs[:, np.searchsorted(others, k)]
+        # x^{gk}_{gi} = x^k_i for every symmetry g: the mean over each orbit of pairs (i, k)
         mean = np.bincount(own, column) / np.maximum(np.bincount(own), 1)
-        out |= dict(zip(others.tolist(), mean[pairs].T, strict=True))
-    return out
+        full |= dict(zip(others.tolist(), mean[pairs].T, strict=True))
+    return full

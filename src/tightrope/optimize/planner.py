@@ -10,25 +10,28 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from tightrope.arrays import LIMITS, Floats, Ints
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer, best_remap, expected_loss
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.base import LIMITS
+from tightrope.graphs.lines import width_of_line
 from tightrope.mechanisms import exponential, geometric, independent
-from tightrope.optimize import closed_forms, solvers, sums, unbounded
+from tightrope.optimize import closed_forms, cosets, solvers, sums, unbounded
 from tightrope.optimize.certificate import Certificate
+from tightrope.optimize.covers import with_cover
 from tightrope.optimize.layers import layered_prices
 from tightrope.optimize.minimax import minimax_remap
-from tightrope.optimize.progress import Callback, Stopped, Watch
+from tightrope.optimize.progress import Stopped, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.task import Plan, Task
+from tightrope.progress import ProgressCallback
 
 Measured = TypeVar("Measured")
 #: The routes in the order in which they are tried, each by its name. A route returns a plan, or
@@ -41,6 +44,7 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "candidate": closed_forms.candidate_route,
     "window": sums.window_route,
     "dual": solvers.dual_route,
+    "cosets": cosets.cosets_route,
     "staircases": sums.staircases_route,
     "stretched": sums.stretched_route,
     "orbits": solvers.orbits_route,
@@ -49,11 +53,20 @@ ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
     "plain": solvers.plain_route,
 }
 #: The routes that list no answers one by one: the only ones for the largest questions.
-BY_RULE = ("window", "stretched", "unbounded")
+UNLISTED = ("window", "stretched", "unbounded")
 #: The routes after which no other is tried: none would be better in less time.
 LAST = ("window", "stretched", "orbits", "rays", "unbounded")
 #: The routes that take time; the others are tried even when time is up.
-SEARCHES = ("window", "dual", "staircases", "stretched", "orbits", "rays", "plain")
+SEARCHES = (
+    "window",
+    "dual",
+    "cosets",
+    "staircases",
+    "stretched",
+    "orbits",
+    "rays",
+    "plain",
+)
 
 
 def _along_line(graph: AnswerGraph, epsilon: Epsilon) -> Channel:
@@ -77,7 +90,7 @@ def design(
     consumer: Consumer | None = None,
     route: str | None = None,
     gap: float = 1e-9,
-    progress: Callback | None = None,
+    progress: ProgressCallback | None = None,
     *,
     time_limit: float | None = None,
     settings: SolverSettings | None = None,
@@ -109,8 +122,8 @@ def design(
 
     Examples
     --------
-    >>> found = design("path(6)", "ln(2)")
-    >>> found.route, round(found.expected_loss, 6), found.certified
+    >>> best = design("path(6)", "ln(2)")
+    >>> best.route, round(best.expected_loss, 6), best.certified
     ('geometric', 0.555556, True)
     >>> design("cycle(5)", "ln(2)", route="tree")
     Traceback (most recent call last):
@@ -135,12 +148,14 @@ def design(
         )
     if route == "unbounded":
         task = unbounded.worst_case(task)
-    found = _routed(task, route)
+    best = _routed(task, route)
+    if route is None and graph.size <= LIMITS.row:
+        best = with_cover(task, best)
     # Time that was up when the proof had closed cost nothing.
-    stopped = (found.stopped or watch.over) and not found.certified
+    stopped = (best.stopped or watch.over) and not best.certified
     watch.say("comparing with simple noise")
-    baselines = found.baselines or _baselines(task, found)
-    return replace(found, baselines=baselines, seconds=watch.seconds, stopped=stopped)
+    baselines = best.baselines or _baselines(task, best)
+    return replace(best, baselines=baselines, seconds=watch.seconds, stopped=stopped)
 
 
 def explain_routes(
@@ -159,11 +174,21 @@ def explain_routes(
     graph = graph_of(query)
     task = Task(graph, Epsilon.of(epsilon), consumer_of(consumer, graph, query))
     too_long = f"{graph.size} answers are more than {LIMITS.row}"
-    told = []
-    for name, route in ROUTES.items():
-        plan = too_long if graph.size > LIMITS.row and name not in BY_RULE else route(task)
-        told.append((name, False, plan) if isinstance(plan, str) else (name, True, plan.reason))
-    return told
+    is_long = graph.size > LIMITS.row
+    explained = []
+    for name in ROUTES:
+        plan = too_long if is_long and name not in UNLISTED else _planned(task, name)
+        fits = isinstance(plan, Plan)
+        explained.append((name, fits, plan.reason if isinstance(plan, Plan) else plan))
+    return explained
+
+
+def _planned(task: Task, name: str) -> Plan | str:
+    """Return the plan of a route, or why it has none: too large, or a solve that failed."""
+    try:
+        return ROUTES[name](task)
+    except (CheckFailed, TooLarge) as failed:
+        return str(failed)
 
 
 def _routed(task: Task, name: str | None) -> Design:
@@ -171,7 +196,8 @@ def _routed(task: Task, name: str | None) -> Design:
 
     A closed form whose prices do not hold up, or a dual program whose digits do not suffice, is
     followed by the engine, whose answer stands: a linear program over all columns would take far
-    longer for digits that the engine has already.
+    longer for digits that the engine has already. A route that refuses the size or whose solve
+    fails is followed by the next one: only bad input ends a design.
     """
     if name is not None:
         route = ROUTES.get(name)
@@ -182,48 +208,60 @@ def _routed(task: Task, name: str | None) -> Design:
             raise InputError(f"route {name!r} does not fit: {plan}")
         return _solved(task, name, plan)
     best: Design | None = None
-    trouble: CheckFailed | None = None
     task.watch.say("looking for a closed form")
     # Noise without ends is for the worst answer: its bound is none for another consumer. On long
     # lines minimum cuts would take hours.
-    long = task.graph.size * (task.graph.power or 0) > task.settings.staircase_entries
+    width = width_of_line(task.graph) or 0
+    long = task.graph.size * width > task.settings.staircase_entries
     last = ("orbits", "rays", "unbounded", "plain") if long else ("unbounded", "plain")
     for name in _names(task):
-        route = ROUTES[name]
         if name in last and best is not None:
             break
         if name in SEARCHES and task.watch.say(f"looking at the route {name}"):
-            return _at_hand(task, best)
-        plan = route(task)
+            return _incumbent(task, best)
+        plan = _planned(task, name)
         if isinstance(plan, str):
             continue
         try:
-            found = _solved(task, name, plan)
-        except CheckFailed as failed:
-            trouble = failed
+            solved = _solved(task, name, plan)
+        except (CheckFailed, TooLarge):
             continue
-        best = found if best is None else _best_of(best, found)
-        if best.certified or found.stopped or name in LAST:
-            return best
-        task = task.starting_from(found)
-    if best is not None:
-        return best
-    raise trouble or InputError(
-        f"no route fits {task.graph.name} with its {task.graph.size} answers: it is too large for "
-        "a search. count, sum, mean, counts and histogram are designed at any size, with a loss "
-        "that has a name and a uniform prior or --risk-averse all; else ask about fewer answers"
-    )
+        best = solved if best is None else _best_of(best, solved)
+        if best.certified or solved.stopped or name in LAST:
+            break
+        # The next route starts from the faces and prices of this one.
+        task = task.starting_from(solved)
+    if best is None and task.graph.size > LIMITS.row:
+        raise InputError(
+            f"no route fits {task.graph.name}, whose {task.graph.size} answers cannot be listed: "
+            "it needs a loss that has a name and a uniform prior or --risk-averse all; else ask "
+            "about fewer answers"
+        )
+    if best is None:
+        return _without_search(task)
+    # Noise without ends is for the worst answer. Where a prior is narrow, or a median moves by half
+    # of its range, one guess for everybody may lose less.
+    by_rule = not isinstance(best.certificate, Certificate)
+    if by_rule and not best.certified and task.graph.size <= LIMITS.row:
+        return _best_of(best, _without_search(task))
+    return best
 
 
 def _names(task: Task) -> list[str]:
     """Return the routes in the order in which they are tried for a question of this size."""
-    size, settings, consumer = task.graph.size, task.settings, task.consumer
+    size = task.graph.size
+    settings = task.settings
+    consumer = task.consumer
     if size > LIMITS.row:
-        return [*BY_RULE]
+        return [*UNLISTED]
     if size > settings.listed_answers:
         # Geometric noise is exact on a path; noise without ends is for the worst answer only.
         return ["window", "stretched", "geometric", "unbounded", *ROUTES]
-    worst = consumer.risk_averse and consumer.all_answers and task.graph.unbounded is not None
+    worst = (
+        consumer.risk_averse
+        and consumer.all_answers
+        and task.graph.unbounded is not None
+    )
     if worst and size > settings.window_answers:
         return [name for name in ROUTES if name not in SEARCHES]
     # Intervals have a gap: the engine is quick enough here to close it.
@@ -232,88 +270,163 @@ def _names(task: Task) -> list[str]:
 
 
 def _solved(task: Task, name: str, plan: Plan) -> Design:
-    """Follow a plan; where time is up before its proof has closed, take what is at hand."""
+    """Follow a plan; where time is up before its proof has closed, return the incumbent."""
     try:
-        found = plan.solve()
+        solved = plan.solve()
     except Stopped:
-        return _at_hand(task)
-    found = replace(found, route=name, reason=plan.reason, scale=task.scale)
-    return _at_hand(task, found) if found.stopped else found
+        return _incumbent(task)
+    solved = replace(solved, route=name, reason=plan.reason, scale=task.scale)
+    return _incumbent(task, solved) if solved.stopped else solved
 
 
-def _at_hand(task: Task, found: Design | None = None) -> Design:
-    """Return the best without a search: simple noise, or a rule that has the smaller gap."""
-    simple = _without_search(task)
-    found = simple if found is None else _best_of(found, simple)
+def _incumbent(task: Task, best: Design | None = None) -> Design:
+    """Return the best without a search: simple noise, or a theorem that has the smaller gap."""
+    simple = replace(_without_search(task), stopped=True)
+    best = simple if best is None else _best_of(best, simple)
     large = task.graph.size > task.settings.window_answers
     for name in ("stretched", "unbounded") if large else ():
-        plan = ROUTES[name](task)
+        plan = _planned(task, name)
         if isinstance(plan, Plan):
-            told = replace(plan.solve(), route=name, reason=plan.reason, stopped=True)
-            found = _best_of(found, told)
-    return found
+            other = replace(plan.solve(), route=name, reason=plan.reason, stopped=True)
+            best = _best_of(best, other)
+    return best
 
 
-def _best_of(one: Design, other: Design, *, close: float = 1.01) -> Design:
-    """Return the better mechanism with the better bound: a bound holds for every mechanism.
+def _best_of(*designs: Design, close: float = 1.01) -> Design:
+    """Return the best mechanism with the best bound: a bound holds for every mechanism.
 
-    A certificate by rule stays with its noise: of two mechanisms with close losses the one with
-    the smaller gap is taken.
+    A certificate without a list of prices stays with its noise: of mechanisms with close losses
+    the one with the smallest gap is taken.
     """
-    best = min(one, other, key=lambda found: found.expected_loss)
-    told: dict[str, Any] = {
-        "stopped": one.stopped or other.stopped,
-        "baselines": one.baselines | other.baselines,
+    best = min(designs, key=lambda design: design.expected_loss)
+    of_all: dict[str, Any] = {
+        "stopped": any(design.stopped for design in designs),
+        "baselines": {k: v for design in designs for k, v in design.baselines.items()},
     }
-    if not all(isinstance(found.certificate, Certificate) for found in (one, other)):
-        near = [x for x in (one, other) if x.expected_loss <= close * best.expected_loss]
-        return replace(min(near, key=lambda found: found.gap), **told)
-    proof = max(one, other, key=lambda found: found.bound)
-    return replace(best.proved_by(proof), **told)
+    if not all(isinstance(design.certificate, Certificate) for design in designs):
+        least = close * best.expected_loss
+        near = [design for design in designs if design.expected_loss <= least]
+        return replace(min(near, key=lambda design: design.gap), **of_all)
+    proof = max(designs, key=lambda design: design.bound)
+    return replace(best.proved_by(proof), **of_all)
+
+
+class _Simple(NamedTuple):
+    """Noise, the guess for each of its outputs, and the consumer's loss."""
+
+    noise: Channel
+    guess: Ints
+    loss: float
 
 
 def _without_search(task: Task) -> Design:
-    r"""Return what is at hand when time is up: simple noise, or the same guess for everybody.
+    r"""Return simple noise, or the same guess for everybody, whichever loses less.
 
-    The prices :math:`\lambda_i = \min_k c_k(i)` are feasible, as every cost is above them; those
-    proved layer by layer are mostly far better.
+    The prices :math:`\lambda_i = \pi_i \min_k \ell(i,k)` are feasible, as every cost is above
+    them; those proved layer by layer are mostly far better, where all distances can be listed.
     """
-    consumer, problem, averse = task.bayesian, task.problem, task.consumer.risk_averse
-    choices = {"": Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)}
-    if task.graph.size**2 <= task.settings.baseline_entries:
-        choices |= compared(task.graph, task.epsilon, lambda noise: noise)
-    found = {}
-    for name, noise in choices.items():
-        guess = np.asarray(best_remap(noise, consumer).guess)
-        channel = closed_forms.guessed(task, noise, guess)
-        lost = (noise.matrix() * consumer.loss.matrix()[:, guess]).sum(axis=1)
-        loss = float(lost[task.consumer.support].max() if averse else lost @ task.prior)
-        found[name] = loss, channel, noise, lost
-    loss, channel, general, lost = min(found.values(), key=lambda one: one[0])
-    layered = (layered_prices(task.on_orbits, task.prior * part) for part in (lost, lost * 0 + 1))
-    prices = max(problem.costs.min(axis=1), *layered, key=np.sum)
+    judged = {"": _one_guess(task)} | _simple_noise(task)
+    best = min(judged.values(), key=lambda simple: simple.loss)
+    prices = [task.prior * task.least_losses]
+    if _is_listed(task):
+        lost = _lost(task, best.noise, best.guess)
+        prices += [
+            layered_prices(task.on_orbits, task.prior * part)
+            for part in (lost, np.ones(task.graph.size))
+        ]
+    most = max(prices, key=np.sum)
+    averse = task.consumer.risk_averse
     return task.answered(
         route="noise",
-        reason="stopped early: simple noise with the best remap is the best at hand",
-        loss=loss,
-        bound=min(float(prices.sum()), loss),
-        channel=channel,
-        general=general,
-        certificate=Certificate(task.graph, task.epsilon, consumer, prices),
-        stopped=True,
+        reason="simple noise with the best remap, or one guess for everybody",
+        loss=best.loss,
+        bound=min(float(most.sum()), best.loss),
+        channel=closed_forms.guessed(task, best.noise, best.guess),
+        general=best.noise,
+        guess=best.guess,
+        certificate=Certificate(task.graph, task.epsilon, task.bayesian, most),
         # A random remap may do better for the worst answer.
-        baselines={} if averse else {name: one[0] for name, one in found.items() if name},
+        baselines={}
+        if averse
+        else {name: simple.loss for name, simple in judged.items() if name},
     )
 
 
-def consumer_of(consumer: Consumer | None, graph: AnswerGraph, query: Any = None) -> Consumer:
+def _is_listed(task: Task) -> bool:
+    """Whether noise and losses for all pairs of answers are listed."""
+    return task.graph.size**2 <= task.settings.baseline_entries
+
+
+def _lost(task: Task, noise: Channel, guess: Ints) -> Floats:
+    r"""Return :math:`\ell_i = \sum_o N(i, o)\,\ell(i, \text{guess}(o))`."""
+    losses = task.consumer.loss.columns(guess)
+    return np.asarray((noise.matrix() * losses).sum(axis=1))
+
+
+def _simple_noise(task: Task) -> dict[str, _Simple]:
+    """Return simple noise with the best remap, by its name; of many answers by rule."""
+    loss = task.consumer.loss
+    if _is_listed(task):
+        noises = compared(task.graph, task.epsilon, lambda noise: noise)
+    elif task.consumer.risk_averse or not (loss.step_rule or loss.is_binary):
+        return {}
+    else:
+        noises = {}
+        # Neighbours that lie anywhere, or too many edges to look for the longest.
+        with suppress(InputError):
+            noises["geometric"] = _along_line(task.graph, task.epsilon)
+    judged = {}
+    for name, noise in noises.items():
+        best = best_remap(noise, task.bayesian)
+        value = best.expected_loss
+        if task.consumer.risk_averse:
+            lost = _lost(task, noise, best.guess)
+            value = float(lost[task.consumer.support].max())
+        judged[name] = _Simple(noise, np.asarray(best.guess), value)
+    return judged
+
+
+def _one_guess(task: Task, *, most: int = 32) -> _Simple:
+    """Return the best of a few guesses for everybody, which is private at any size.
+
+    Of many answers these are the likeliest one, quantiles of the prior, such as its median, and
+    some along all answers: a column of losses may take a tenth of a second, as that of the
+    distances between means does.
+    """
+    loss = task.consumer.loss
+    # One output for all answers is private at every ε.
+    everybody = Channel(np.ones((task.graph.size, 1)), inputs=task.graph.labels)
+    if loss.guess_count * loss.size <= task.settings.baseline_entries:
+        guesses = best_remap(everybody, task.bayesian).guess
+    else:
+        shares = np.arange(1, most) / most
+        quantiles = np.searchsorted(np.cumsum(task.prior), shares)
+        even = (shares * loss.guess_count).astype(np.int64)
+        guesses = np.concatenate([quantiles, even, [task.prior.argmax()]])
+        guesses = guesses.clip(0, loss.guess_count - 1)
+    judged = {}
+    for k in np.unique(guesses).tolist():
+        column = loss.column(k)
+        averse = task.consumer.risk_averse
+        judged[k] = (
+            column[task.consumer.support].max() if averse else column @ task.prior
+        )
+    best = min(judged, key=lambda k: judged[k])
+    return _Simple(everybody, np.array([best]), float(judged[best]))
+
+
+def consumer_of(
+    consumer: Consumer | None, graph: AnswerGraph, query: Any = None
+) -> Consumer:
     """Return the consumer, by default with a uniform prior and the usual loss; or refuse it."""
     if consumer is None:
         from tightrope.queries import usual_loss
 
         return Consumer.of(graph, prior="uniform", loss=usual_loss(query))
     if not isinstance(consumer, Consumer):
-        raise InputError(f"a consumer is needed: Consumer(prior=…, loss=…), got {consumer!r}")
+        raise InputError(
+            f"a consumer is needed: Consumer(prior=…, loss=…), got {consumer!r}"
+        )
     if consumer.loss.size != graph.size:
         raise InputError(
             f"the consumer must be over the {graph.size} answers of {graph.name}, "
@@ -341,9 +454,9 @@ def graph_of(query: Any) -> AnswerGraph:
         from tightrope.queries import query as read
 
         return read(query).graph
-    found = getattr(query, "graph", None)
-    if isinstance(found, AnswerGraph):
-        return found
+    graph = getattr(query, "graph", None)
+    if isinstance(graph, AnswerGraph):
+        return graph
     raise InputError(f"a query, its text or an answer graph is needed, got {query!r}")
 
 
@@ -358,14 +471,17 @@ def compared(
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _baselines(task: Task, found: Design) -> dict[str, float]:
+def _baselines(task: Task, best: Design) -> dict[str, float]:
     """Return the loss of geometric and exponential noise with their best remaps."""
-    averse, settings = task.consumer.risk_averse, task.settings
+    averse = task.consumer.risk_averse
+    settings = task.settings
     most = settings.remapped_entries if averse else settings.baseline_entries
     if task.graph.size**2 > most or (averse and task.watch.over):
-        if found.route in ("unbounded", "stretched"):
-            return unbounded.usual_noise(task.graph, task.epsilon, task.consumer.loss.name)
-        return {found.route: found.expected_loss} if found.route == "geometric" else {}
+        if best.route in ("unbounded", "stretched"):
+            return unbounded.usual_noise(
+                task.graph, task.epsilon, task.consumer.loss.name
+            )
+        return {best.route: best.expected_loss} if best.route == "geometric" else {}
 
     def measure(noise: Channel) -> float:
         if averse:

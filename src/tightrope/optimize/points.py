@@ -40,8 +40,8 @@ class Spanner:
     Examples
     --------
     >>> from tightrope.graphs.points import PointsGraph
-    >>> found = spanner(PointsGraph([[0, 0], [1, 0], [2, 0.0]]), 1.0)
-    >>> found.graph.edge_count, found.stretch
+    >>> sparse = spanner(PointsGraph([[0, 0], [1, 0], [2, 0.0]]), 1.0)
+    >>> sparse.graph.edge_count, sparse.stretch
     (2, 1.0)
     """
 
@@ -75,25 +75,32 @@ def spanner(points: PointsGraph, stretch: float, most: int = 1500) -> Spanner:
         raise TooLarge(f"a spanner of {n} points is not built: at most {most}")
     metric = np.stack([points.distances_from(i) for i in range(n)])
     left, right = np.triu_indices(n, 1)
+    # Althöfer et al. (1993): pairs by length; an edge joins only where the graph so far is longer.
     order = np.argsort(metric[left, right], kind="stable")
     way = np.full((n, n), np.inf)
     np.fill_diagonal(way, 0.0)
-    edges, lengths = [], []
+    edges = []
+    lengths = []
     for i, j in zip(left[order].tolist(), right[order].tolist(), strict=True):
         length = float(metric[i, j])
+        # Round-off must not add an edge where the way round is as short as allowed.
         if way[i, j] > stretch * length * (1 + 1e-12):
             edges.append((i, j))
             lengths.append(length)
-            through = np.minimum(
-                way[:, i, None] + length + way[None, j], way[:, j, None] + length + way[None, i]
-            )
-            np.minimum(way, through, out=way)
+            # All distances after one more edge: ways through it, in either direction.
+            forward = way[:, i, None] + length + way[None, j]
+            backward = way[:, j, None] + length + way[None, i]
+            np.minimum(way, np.minimum(forward, backward), out=way)
     apart = metric > 0
-    worst = float((way[apart] / metric[apart]).max()) if apart.any() else 1.0
+    stretches = way[apart] / metric[apart]
     graph = ExplicitGraph(
-        edges, lengths=lengths, labels=points.labels, size=None, name=f"spanner of {points.name}"
+        edges,
+        lengths=lengths,
+        labels=points.labels,
+        size=None,
+        name=f"spanner of {points.name}",
     )
-    return Spanner(graph, max(worst, 1.0))
+    return Spanner(graph, float(stretches.max(initial=1.0)))
 
 
 def design_on_spanner(
@@ -111,8 +118,8 @@ def design_on_spanner(
     --------
     >>> from tightrope.graphs.points import PointsGraph
     >>> places = PointsGraph([[0, 0], [0, 1], [1, 0], [1, 1.0]])
-    >>> found, used = design_on_spanner(places, 1, stretch=1.5)
-    >>> float(found.epsilon) < 1, used.graph.edge_count
+    >>> best, sparse = design_on_spanner(places, 1, stretch=1.5)
+    >>> float(best.epsilon) < 1, sparse.graph.edge_count
     (True, 4)
     """
     level = Epsilon.of(epsilon)
@@ -141,8 +148,12 @@ def planar_laplace(
     [0.4, 0.3, 0.3]
     """
     if grid < 10 or grid > 2000:
-        raise InputError(f"the grid must have 10 to 2000 points along each axis, got {grid}")
-    return _in_the_plane(points, epsilon, lambda low, high: np.linspace(low, high, grid).T)
+        raise InputError(
+            f"the grid must have 10 to 2000 points along each axis, got {grid}"
+        )
+    return _in_the_plane(
+        points, epsilon, lambda low, high: np.linspace(low, high, grid).T
+    )
 
 
 def planar_geometric(
@@ -167,8 +178,11 @@ def planar_geometric(
         if counts.prod() > 4_000_000:
             raise TooLarge(f"a grid of step {step} would hold {counts.prod()} places")
         first = points.points[0]
+        # Aligned with the first point, so that the grid contains it.
         origin = first - np.ceil((first - low) / step) * step
-        return [o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)]
+        return [
+            o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)
+        ]
 
     return _in_the_plane(points, epsilon, lines)
 
@@ -180,18 +194,30 @@ def _in_the_plane(
 ) -> Channel:
     """Return noise on the grid whose lines along each axis are given between two corners."""
     if points.metric != "euclidean":
-        raise InputError(f"noise in the plane needs the euclidean metric, got {points.metric}")
+        raise InputError(
+            f"noise in the plane needs the euclidean metric, got {points.metric}"
+        )
     places = points.points
     if places.shape[1] != 2:
-        raise InputError(f"noise in the plane needs two coordinates, got {places.shape[1]}")
+        raise InputError(
+            f"noise in the plane needs two coordinates, got {places.shape[1]}"
+        )
     rate = float(Epsilon.of(epsilon))
+    # Beyond this distance lies e^{-25}(1 + 25), less than 4e-10, of planar Laplace noise.
     reach = 25.0 / rate
     grid = lines(places.min(axis=0) - reach, places.max(axis=0) + reach)
     across, up = np.meshgrid(*grid, indexing="ij")
     plane = np.stack([across.ravel(), up.ravel()], axis=1)
     away = np.array([np.hypot(*(plane - place).T) for place in places])
+    # The nearest point is a function of the noisy place alone: post-processing.
     nearest = away.argmin(axis=0)
-    matrix = np.array([np.bincount(nearest, np.exp(-rate * far), len(places)) for far in away])
+    rows = []
+    for distances in away:
+        weights = np.exp(-rate * distances)
+        rows.append(np.bincount(nearest, weights, len(places)))
+    matrix = np.array(rows)
     return Channel(
-        matrix / matrix.sum(axis=1, keepdims=True), inputs=points.labels, outputs=points.labels
+        matrix / matrix.sum(axis=1, keepdims=True),
+        inputs=points.labels,
+        outputs=points.labels,
     )

@@ -19,13 +19,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.optimize.cuts import (
+    FLOOR,
+    cheapest_ray,
+    cheapest_rays,
+    join_tight,
+    raise_to_private,
+)
+from tightrope.optimize.loops import affordable, run
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
 #: Guesses that are priced between two looks at the clock.
 GUESSES_AT_ONCE = 32
-#: Seconds that going through the arcs takes for each of them, measured.
+#: Seconds that visiting all arcs takes for each of them, measured.
 ARC_SECONDS = 4e-9
+#: About how often the search for a ray visits all arcs where prices are nearly optimal.
+USUAL_PASSES = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +66,7 @@ class CheapestRays:
     @property
     def negative(self) -> NDArray[np.bool_]:
         """The guesses whose ray has a negative value beyond round-off."""
-        return np.asarray(self.values < -self.noise)
+        return self.values < -self.noise
 
 
 def arcs(problem: Problem, place: Ints) -> tuple[Ints, Any]:
@@ -67,7 +77,9 @@ def arcs(problem: Problem, place: Ints) -> tuple[Ints, Any]:
     and what is left of a column after its steepest fall along the arc.
     """
     start, end, length = problem.ways
-    start, end, count = place[start], place[end], len(problem.edges)
+    start = place[start]
+    end = place[end]
+    count = len(problem.edges)
     order = np.argsort(start, kind="stable")
     rank = np.empty_like(order)
     rank[order] = np.arange(2 * count)
@@ -75,6 +87,7 @@ def arcs(problem: Problem, place: Ints) -> tuple[Ints, Any]:
     return order, (
         np.searchsorted(start[order], np.arange(problem.size + 1)),
         np.ascontiguousarray(end[order]),
+        # Arc m + e is arc e backward: the opposite of an arc is m places away, modulo 2m.
         rank[(order + count) % (2 * count)] if count else rank,
         length,
         problem.alpha**length,
@@ -95,58 +108,82 @@ class Pricer:
     """
 
     def __init__(self, problem: Problem, watch: Watch | None = None) -> None:
-        self._problem = problem
+        self.problem = problem
         self._watch = watch
         self._order, self._network = arcs(problem, np.arange(problem.size))
         self._known: dict[int, Floats] = {}
         #: About how many seconds of a processor it has taken so far, and may; counted in steps.
-        self.seconds, self.most_seconds = 0.0, np.inf
+        self.seconds = 0.0
+        self.most_seconds = np.inf
 
-    def cheapest(self, weights: Floats, anchors: Ints, names: Sequence[int] = ()) -> CheapestRays:
+    def cheapest(
+        self, weights: Floats, anchors: Ints, names: Sequence[int] = ()
+    ) -> CheapestRays:
         """Return the cheapest ray of each guess (column of weights).
 
         The search begins at the ray that was last found for a guess of the same name, or at the
         one that falls as fast as it can from the anchor.
         """
-        heights = self._problem.distances[anchors].astype(np.float64)
+        heights = self.problem.distances[anchors].astype(np.float64)
         places = anchors.astype(np.int64)
         for q, name in enumerate(names):
             if (known := self._known.get(name)) is not None:
                 heights[q] = known
+                # Heights are relative to the anchor, where the ray is 1.
                 heights[q] -= known[places[q]]
-        values, noise, short = self._searched(np.ascontiguousarray(weights.T), places, heights)
+        values, noise, short = self._searched(
+            np.ascontiguousarray(weights.T), places, heights
+        )
         self._known |= zip(names, heights.copy(), strict=False)
-        whole = heights if self._problem.graph.has_lengths else heights.astype(np.int64)
+        # Without edge lengths heights are integers, which compare exactly.
+        whole = heights if self.problem.graph.has_lengths else heights.astype(np.int64)
         return CheapestRays(values, whole, places, noise, short)
 
     def _searched(
         self, weights: Floats, places: Ints, heights: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        from tightrope.optimize.cuts import cheapest_rays
-
-        kernel: Any = cheapest_rays
         count, n = weights.shape
-        values, noise, short = np.empty(count), np.empty(count), np.zeros(n)
-        most = self._most_moves
+        values = np.empty(count)
+        noise = np.empty(count)
+        short = np.zeros(n)
+        floors = FLOOR * np.abs(weights).mean(axis=1)
+        usual = USUAL_PASSES * len(self._order)
 
         def search(turn: slice) -> Floats:
             lacks = np.zeros(n)
-            parts = weights[turn], places[turn], heights[turn], values[turn], noise[turn]
-            passes = kernel(self._network, self._problem.alpha, *parts, lacks, most)
+            rows = (
+                part[turn] for part in (weights, floors, places, heights, values, noise)
+            )
+            network = self._network, self.problem.alpha
+            passes = run(cheapest_rays, usual, *network, *rows, lacks, self._most_moves)
             self.seconds += ARC_SECONDS * passes * len(self._order)
             return lacks
 
-        turns = [slice(q, q + GUESSES_AT_ONCE) for q in range(0, count, GUESSES_AT_ONCE)]
-        if len(turns) == 1:
-            return values, noise, search(turns[0])
+        # In the interpreter one at a time: how long it takes is known only afterwards.
+        interpreted = 0
+        while interpreted < count and affordable(usual):
+            lacks = search(slice(interpreted, interpreted + 1))
+            np.maximum(short, lacks, out=short)
+            interpreted += 1
+        # Blocks of guesses keep all threads busy and the clock in view.
+        turns = [
+            slice(q, q + GUESSES_AT_ONCE)
+            for q in range(interpreted, count, GUESSES_AT_ONCE)
+        ]
+        if len(turns) <= 1:
+            for turn in turns:
+                np.maximum(short, search(turn), out=short)
+            return values, noise, short
         # The compiled loop runs without the interpreter's lock: one thread for each processor.
         with ThreadPoolExecutor(processors()) as pool:
             for lacks in pool.map(search, turns):
                 np.maximum(short, lacks, out=short)
                 if self.seconds > self.most_seconds:
                     pool.shutdown(cancel_futures=True)
-                    raise OutOfSteps("pricing takes longer than all columns at once would")
-                if self._watch is not None and self._watch.still_at_it():
+                    raise OutOfSteps(
+                        "pricing takes longer than all columns at once would"
+                    )
+                if self._watch is not None and self._watch.heartbeat():
                     pool.shutdown(cancel_futures=True)
                     raise Stopped
         return values, noise, short
@@ -155,24 +192,27 @@ class Pricer:
     def _most_moves(self) -> int:
         """No ray needs more moves: every one changes the height of some node for good or bad."""
         steps = int(
-            np.ceil(self._problem.distances.max(initial=0) / self._problem.lengths.min(initial=1))
+            np.ceil(
+                self.problem.distances.max(initial=0)
+                / self.problem.lengths.min(initial=1)
+            )
         )
         return 100 * (2 + steps)
 
     def raise_to_private(self, columns: Floats) -> None:
         """Raise each of several columns (rows of the array) to its smallest private majorant."""
-        from tightrope.optimize.cuts import raise_to_private
-
-        raise_to_private(self._network, columns)
+        # Largest first, as in Dijkstra's algorithm: most entries are settled once.
+        orders = np.argsort(-columns, axis=1, kind="stable")
+        visits = 2 * len(self._order) * len(columns)
+        run(raise_to_private, visits, self._network, columns, orders)
 
     def parts(self, columns: Floats) -> Ints:
         """Return a number for each part of the columns (rows) that its tight edges join."""
-        from tightrope.optimize.cuts import join_tight
-
         sizes, rays = np.zeros((2, *columns.shape))
         first = np.empty(columns.shape, np.int64)
         tight = np.empty((len(columns), len(self._order)), np.bool_)
-        join_tight(self._network, columns, sizes, rays, first, tight)
+        run(join_tight, tight.size, self._network, columns, sizes, rays, first, tight)
+        # Parts of different columns get different numbers.
         first += columns.shape[1] * np.arange(len(columns))[:, None]
         return np.unique(first, return_inverse=True)[1].reshape(columns.shape)
 
@@ -182,19 +222,23 @@ class Pricer:
         For an edge (i, j) they are those of :math:`x_j - \alpha x_i` and of
         :math:`x_i - \alpha x_j`.
         """
-        from tightrope.optimize.cuts import FLOOR, cheapest_ray
-
-        end, fall = self._network[1], self._network[4]
-        heights = self._problem.distances[anchor].astype(np.float64)
-        flow, left, slight = np.zeros(len(end)), np.empty(len(weights)), np.empty(len(weights))
+        end = self._network[1]
+        fall = self._network[4]
+        heights = self.problem.distances[anchor].astype(np.float64)
+        flow = np.zeros(len(end))
+        demand = np.empty(len(weights))
+        noise = np.empty(len(weights))
         floor = FLOOR * float(np.abs(weights).mean())
-        cheapest_ray(
-            self._network, self._problem.alpha, weights, floor, anchor, heights, flow, left, slight,
+        run(
+            cheapest_ray, USUAL_PASSES * len(end),
+            self._network, self.problem.alpha, weights, floor, anchor, heights, flow, demand, noise,
             self._most_moves,
         )  # fmt: skip
-        found = np.empty(len(end))
-        found[self._order] = flow / fall
-        return found[: len(end) // 2], found[len(end) // 2 :]
+        # y_ij x_j = flow, which is relative to x_i: y_ij = flow / α^|ij|
+        multipliers = np.empty(len(end))
+        multipliers[self._order] = flow / fall
+        forward, backward = np.split(multipliers, 2)
+        return forward, backward
 
 
 def processors() -> int:
@@ -236,7 +280,7 @@ class Priced:
 
 def highest(problem: Problem, prices: Floats) -> Floats:
     """Return what the rays that fall as fast as they can leave of prices (see :func:`price`)."""
-    return np.asarray(problem.price_limits + problem.rates @ np.maximum(-prices, 0.0))
+    return problem.price_limits + problem.rates @ np.maximum(-prices, 0.0)
 
 
 def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Priced:
@@ -247,7 +291,7 @@ def price(problem: Problem, pricer: Pricer, prices: Floats, guesses: Ints) -> Pr
     .. math:: \lambda_i \le \min_k (\Phi c_k)_i + \sum_j \alpha^{d(i,j)} \max(-\lambda_j, 0).
 
     What a solver's round-off has left above this is cut off first: where the prior is tiny it
-    is all there is, and steep rays would magnify it.
+    is all there is, and steep rays would enlarge it.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import Clique

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.arrays import Floats as Floats, Ints as Ints  # noqa: PLC0414
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import TooLarge
@@ -29,8 +30,6 @@ from tightrope.graphs.base import finite_array, frozen
 #: Largest number of entries of the cost matrix (answers times guesses).
 COST_LIMIT = 40_000_000
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 #: Heights: whole numbers, or floats where edges have lengths.
 Heights = NDArray[Any]
 
@@ -66,13 +65,17 @@ class Problem:
 
     def __post_init__(self) -> None:
         must = f"costs need one row for each of the {self.graph.size} answers"
-        costs = frozen(finite_array(self.costs, must, (self.graph.size, None), "losses"))
+        costs = frozen(
+            finite_array(self.costs, must, (self.graph.size, None), "losses")
+        )
         object.__setattr__(self, "costs", costs)
         if not len(self.classes):
             object.__setattr__(self, "classes", np.arange(self.graph.size))
 
     @classmethod
-    def of(cls, graph: AnswerGraph, epsilon: Epsilon | None, consumer: Consumer) -> Problem:
+    def of(
+        cls, graph: AnswerGraph, epsilon: Epsilon | None, consumer: Consumer
+    ) -> Problem:
         """Take the costs from a Bayesian consumer.
 
         >>> from tightrope.graphs import PathPower
@@ -87,7 +90,11 @@ class Problem:
                 f"the losses of {graph.name} would hold {entries} numbers, more than "
                 f"{COST_LIMIT}: use a smaller graph or a closed-form mechanism"
             )
-        return cls(graph, epsilon, consumer.prior.probabilities[:, None] * consumer.loss.matrix())
+        return cls(
+            graph,
+            epsilon,
+            consumer.prior.probabilities[:, None] * consumer.loss.matrix(),
+        )
 
     def weighed(self, costs: Floats) -> Problem:
         """Return the problem with other costs, but the anchors and regions of these.
@@ -97,10 +104,12 @@ class Problem:
         >>> problem.weighed(np.zeros((2, 2))).anchors.tolist()
         [0, 1]
         """
+        # Computed before the copy, so that the costs they come from are these.
         for shared in ("anchors", "regions", "ways", "distances", "class_sizes"):
             getattr(self, shared)
         other = copy.copy(self)
         object.__setattr__(other, "costs", costs)
+        # These depend on the costs, and are computed anew.
         for own in ("useful", "_is_binary", "_steepest"):
             other.__dict__.pop(own, None)
         return other
@@ -155,21 +164,22 @@ class Problem:
     @functools.cached_property
     def rates(self) -> Floats:
         r""":math:`\alpha^{d(i,j)}` for all pairs."""
-        return np.asarray(self.alpha ** self.distances.astype(float))
+        return self.alpha ** self.distances.astype(float)
 
     def power(self, heights: Heights) -> Floats:
         r"""Return :math:`\alpha^h`, where it can from a table."""
         if self.graph.has_lengths:
-            return np.asarray(self.alpha**heights)
-        return np.asarray(self._table[heights])
+            return self.alpha**heights
+        return self._table[heights]
 
     @functools.cached_property
     def _table(self) -> Floats:
         # A ray falls by no more than the diameter; a row may ask for one step more.
-        return np.asarray(self.alpha ** np.arange(self.distances.max() + 2.0))
+        return self.alpha ** np.arange(self.distances.max() + 2.0)
 
     @functools.cached_property
     def _steepest(self) -> tuple[Floats, Ints]:
+        # (Φ c_k)_i: the cost of the column α^d(i,·) for guess k
         lost = self.rates @ self.costs
         best = lost.argmin(axis=1)
         return np.take_along_axis(lost, best[:, None], axis=1)[:, 0], best
@@ -192,6 +202,7 @@ class Problem:
         """For each guess the answer it suits best: where its column is meant to peak."""
         # Subtracting the row minimum makes losses of different answers comparable.
         regret = self.costs - self.costs.min(axis=1, keepdims=True)
+        # Where every answer is its own best guess, guess k peaks at answer k.
         own = regret.shape[0] == regret.shape[1] and bool((np.diag(regret) == 0).all())
         if own:
             return np.arange(self.size)
@@ -218,7 +229,7 @@ class Problem:
     def class_means(self, values: Floats) -> Floats:
         """Return for each answer the mean over its class: answers of a class have one price."""
         means = np.bincount(self.classes, values) / self.class_sizes
-        return np.asarray(means[self.classes])
+        return means[self.classes]
 
     @functools.cached_property
     def useful(self) -> Ints:
@@ -230,10 +241,14 @@ class Problem:
         """
         if not self._is_binary:
             return self.guesses
-        rounding, gain = 1e-12, self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
+        rounding = 1e-12
+        # Binary costs: π_i is in n - 1 entries of row i.
+        gain = self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
         others = gain * self.rates[self.guesses]
         others[np.arange(len(others)), self.guesses] = 0.0
-        kept = self.guesses[gain[self.guesses] > others.max(axis=1) * (1 - rounding)]
+        # Ties within round-off keep both: a guess that is dropped cannot come back.
+        least = others.max(axis=1) * (1 - rounding)
+        kept = self.guesses[gain[self.guesses] > least]
         return kept if len(kept) else self.guesses
 
     @functools.cached_property

@@ -1,43 +1,13 @@
-"""How a search tells how far it is, and when it must end."""
+"""The clock of a search: it passes progress on, and says when the search must end."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tightrope.errors import CheckFailed, InputError
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a progress callback is told: after each round, and between the steps of a design.
-
-    Parameters
-    ----------
-    round, variables
-        The round of the search, and the size of its master program.
-    loss, bound, gap
-        The best value so far, what is proved of every mechanism, and their relative distance.
-    seconds
-        Since the design began.
-    step
-        What is being done, in words.
-
-    Examples
-    --------
-    >>> Progress(1, 0.5, 0.4, 0.2, 10, 0.1).gap
-    0.2
-    """
-
-    round: int
-    loss: float
-    bound: float
-    gap: float
-    variables: int
-    seconds: float
-    step: str = "searching"
+from tightrope.progress import Progress, ProgressCallback
 
 
 class OutOfSteps(CheckFailed):
@@ -52,15 +22,23 @@ class Stopped(KeyboardInterrupt):
     """
 
 
-#: Returning ``True`` stops the search with the best found so far.
-Callback = Callable[[Progress], bool | None]
+def digits_done(gap: float, target: float) -> tuple[float, float | None]:
+    """Return how many digits of a gap are proved, and how many are wanted.
+
+    >>> digits_done(1e-3, 1e-9), digits_done(math.inf, 1e-9)
+    ((3.0, 9.0), (0.0, None))
+    """
+    if not gap < 1:
+        return 0.0, None
+    wanted = -math.log10(target)
+    return min(-math.log10(max(gap, target)), wanted), wanted
 
 
 class Watch:
     """The clock of one design: passes progress on and says when time is up.
 
-    It is a :data:`Callback` itself, so whatever takes a callback can be given a watch; what may
-    run long without a round asks ``left`` or ``over``.
+    It is a :data:`ProgressCallback` itself, so whatever takes a callback can be given a watch; what
+    may run long without a round asks ``left`` or ``over``.
 
     Parameters
     ----------
@@ -78,17 +56,23 @@ class Watch:
     inf
     """
 
-    def __init__(self, progress: Callback | None = None, time_limit: float | None = None) -> None:
+    def __init__(
+        self, progress: ProgressCallback | None = None, time_limit: float | None = None
+    ) -> None:
         if time_limit is not None and not time_limit >= 0:
-            raise InputError(f"the time limit must be at least 0 seconds, got {time_limit}")
+            raise InputError(
+                f"the time limit must be at least 0 seconds, got {time_limit}"
+            )
         self._progress = progress
         self._limit = math.inf if time_limit is None else time_limit
         self._began = time.perf_counter()
         self._stopped = False
-        self._last = Progress(0, math.inf, -math.inf, math.inf, 0, 0.0)
+        self._last = Progress()
 
     @classmethod
-    def of(cls, progress: Callback | None, time_limit: float | None = None) -> Watch:
+    def of(
+        cls, progress: ProgressCallback | None, time_limit: float | None = None
+    ) -> Watch:
         """Return a watch; one that is given as the callback goes on when nothing is limited."""
         if isinstance(progress, Watch) and time_limit is None:
             return progress
@@ -120,8 +104,8 @@ class Watch:
         """Say what is being done now, with the numbers of the last round; whether to stop."""
         return self(replace(self._last, step=step))
 
-    def still_at_it(self, every: float = 1.0) -> bool:
-        """Repeat the last step when nothing was said for some time; whether to stop."""
+    def heartbeat(self, every: float = 1.0) -> bool:
+        """Repeat the last report when nothing was reported for some time; whether to stop."""
         if self.seconds - self._last.seconds >= every:
             return self(self._last)
         return self.over

@@ -44,12 +44,22 @@ from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.minimax import least_worst
 from tightrope.optimize.objective import shares
-from tightrope.optimize.planner import checked_gap, compared, consumer_of, design, graph_of
+from tightrope.optimize.planner import (
+    checked_gap,
+    compared,
+    consumer_of,
+    design,
+    graph_of,
+)
 from tightrope.optimize.pricing import Pricer
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
-from tightrope.optimize.progress import Callback, Progress, Watch
+from tightrope.optimize.progress import Watch, digits_done
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
+from tightrope.progress import Progress, ProgressCallback
+
+#: Most parts of tuples that one search prices.
+MOST_BRANCHES = 300_000
 
 
 def design_many(
@@ -57,7 +67,7 @@ def design_many(
     epsilon: Epsilon | float | Fraction | str,
     consumers: Sequence[Consumer],
     gap: float = 1e-9,
-    progress: Callback | None = None,
+    progress: ProgressCallback | None = None,
     *,
     time_limit: float | None = None,
     settings: SolverSettings | None = None,
@@ -87,19 +97,24 @@ def design_many(
     >>> design_many(PathPower(3), "ln(2)", two).worst_regret
     0.0
     """
-    watch, settings = Watch.of(progress, time_limit), settings or SolverSettings()
-    graph, level = graph_of(query), Epsilon.of(epsilon)
+    watch = Watch.of(progress, time_limit)
+    settings = settings or SolverSettings()
+    graph = graph_of(query)
+    level = Epsilon.of(epsilon)
     if not consumers:
         raise InputError("at least one consumer is needed, got none")
     if any(consumer_of(one, graph).risk_averse for one in consumers):
         raise InputError("one mechanism for many needs consumers with priors")
-    request = _Request(graph, level, tuple(consumers), checked_gap(gap), watch, settings)
-    found = request.run()
-    return replace(found, baselines=request.baselines(found.optima), seconds=watch.seconds)
+    request = _RegretRequest(
+        graph, level, tuple(consumers), checked_gap(gap), watch, settings
+    )
+    best = request.run()
+    baselines = request.baselines(best.optima)
+    return replace(best, baselines=baselines, seconds=watch.seconds)
 
 
 @dataclass(frozen=True, eq=False)
-class _Request:
+class _RegretRequest:
     """One request for a mechanism for many consumers."""
 
     graph: AnswerGraph
@@ -112,35 +127,39 @@ class _Request:
     def run(self) -> Design:
         """Look whether one consumer's mechanism is best for all; else search."""
         own = [self._own(place) for place in range(len(self.consumers))]
-        proved = all(one.certified for one in own)
+        proved = all(design.certified for design in own)
         # Measured from what is proved, a regret is never larger than it seems.
         optima = np.array([d.expected_loss if d.certified else d.bound for d in own])
-        judged = []
-        for one in own:
-            judged.append(self._judged(one.general, optima))
-            if judged[-1].gap <= self.gap:
-                return replace(judged[-1], reason="this mechanism is optimal for every consumer")
-        best = min(judged, key=lambda one: one.worst_regret)
+        judged = [self._judged(design.general, optima) for design in own]
+        best = min(judged, key=lambda design: design.worst_regret)
+        if best.gap <= self.gap:
+            reason = "this mechanism is optimal for every consumer"
+            return replace(best, reason=reason)
         if self.watch.over:
             reason = "stopped early: the mechanism of one consumer has the least regret so far"
             return replace(best, reason=reason, stopped=True)
         problem = Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1)))
-        slack, rays = self.gap * best.scale, _first_rays(problem, own)
-        found = RegretSearch(problem, _costs(own), optima, rays, slack, self.watch, self.settings)
-        found.run()
+        slack = self.gap * best.scale
+        rays = _first_rays(problem, own)
+        search = RegretSearch(
+            problem, _costs(own), optima, rays, slack, self.watch, self.settings
+        )
+        search.run()
         reason = "columns priced over the tuples of guesses that matter"
-        if not found.finished:
+        if not search.finished:
             reason = "columns priced over tuples of guesses; some branches stayed open at the end"
-        done = self._judged(_mixed(problem, found), optima, found.bound if proved else 0.0)
-        if best.worst_regret < done.worst_regret:  # a search that was stopped early
-            done = replace(best, bound=min(done.bound, best.worst_regret))
-        return replace(done, reason=reason, stopped=found.stopped)
+        # A regret is proved only where the optima are.
+        bound = search.bound if proved else 0.0
+        mixed = self._judged(_mixed(problem, search), optima, bound)
+        if best.worst_regret < mixed.worst_regret:  # a search that was stopped early
+            mixed = replace(best, bound=min(mixed.bound, best.worst_regret))
+        return replace(mixed, reason=reason, stopped=search.stopped)
 
     def _own(self, place: int) -> Design:
         """Return the design of one consumer."""
         which = f"consumer {place + 1} of {len(self.consumers)}"
 
-        def told(now: Progress) -> bool:
+        def report(now: Progress) -> bool:
             return self.watch(replace(now, step=f"{which}: {now.step}"))
 
         return design(
@@ -148,17 +167,23 @@ class _Request:
             self.epsilon,
             self.consumers[place],
             gap=min(self.gap, 1e-9),
-            progress=told,
+            progress=report,
             time_limit=self.watch.left,
             # Simple noise is compared with once, for all of them.
             settings=replace(self.settings, baseline_entries=0),
         )
 
     def _judged(
-        self, channel: Channel, optima: Floats, bound: float = 0.0, *, rounding: float = 1e-12
+        self,
+        channel: Channel,
+        optima: Floats,
+        bound: float = 0.0,
+        *,
+        rounding: float = 1e-12,
     ) -> Design:
         """Let every consumer remap the channel as it likes."""
-        losses, scale = self._losses(channel), max(float(np.abs(optima).max()), 1e-300)
+        losses = self._losses(channel)
+        scale = max(float(np.abs(optima).max()), 1e-300)
         # A loss that equals the optimum but for rounding has no regret.
         losses = np.where(losses - optima < rounding * scale, optima, losses)
         worst = float((losses - optima).max())
@@ -191,32 +216,38 @@ class _Request:
 
     def _losses(self, channel: Channel) -> Floats:
         """Return what each consumer loses with its own best remap of a channel."""
-        return np.array([expected_loss(channel, one) for one in self.consumers])
+        return np.array([expected_loss(channel, reader) for reader in self.consumers])
 
 
 def _costs(own: Sequence[Design]) -> ConsumerCosts:
     """Return the consumers' costs, without guesses that others replace, and their proofs."""
-    costs, floors = [], []
-    for one in own:
-        assert isinstance(one.certificate, Certificate)
-        problem = Problem.of(one.graph, one.epsilon, one.consumer)
+    costs = []
+    floors = []
+    for optimum in own:
+        assert isinstance(optimum.certificate, Certificate)
+        problem = Problem.of(optimum.graph, optimum.epsilon, optimum.consumer)
+        # Guesses with equal costs would only multiply the branches.
         costs.append(np.unique(problem.costs[:, problem.useful], axis=1))
-        floors.append(one.certificate.prices)
+        floors.append(optimum.certificate.prices)
     return ConsumerCosts(tuple(costs), np.array(floors), problem.alpha)
 
 
-def _first_rays(problem: Problem, own: Sequence[Design], *, smallest: float = 1e-11) -> Heights:
+def _first_rays(
+    problem: Problem, own: Sequence[Design], *, smallest: float = 1e-11
+) -> Heights:
     """Return rays near the columns of everybody's own mechanism, the steepest and the flat one.
 
     A column whose largest entry is below ``smallest`` is not worth its ray.
     """
     unit = float(problem.lengths.min(initial=1))
     rays = [*problem.distances, np.zeros(problem.size, problem.distances.dtype)]
-    for one in own:
-        matrix = np.asarray(one.channel.matrix())
+    for optimum in own:
+        matrix = np.asarray(optimum.channel.matrix())
         for column in matrix.T[matrix.max(axis=0) > smallest]:
+            # Heights h = log_α(x / max x), in units of the shortest edge.
             steps = np.log(column / column.max()) / (np.log(problem.alpha) * unit)
             near = (unit * np.round(steps)).astype(problem.distances.dtype)
+            # h_i = min_j (h_j + d(i, j)) is the highest private ray that is nowhere higher.
             rays.append((near[:, None] + problem.distances).min(axis=0))
     return np.unique(np.array(rays), axis=0)
 
@@ -245,7 +276,7 @@ class RegretSearch:
     slack
         How far the worst regret may lie above the bound.
     watch, settings
-        Told between the steps of the search; the limits of branch and bound.
+        Called between the steps of the search; the limits of branch and bound.
 
     Attributes
     ----------
@@ -282,15 +313,21 @@ class RegretSearch:
         watch: Watch | None = None,
         settings: SolverSettings | None = None,
     ) -> None:
-        self.problem, self.consumers, self.optima = problem, consumers, optima
+        self.problem = problem
+        self.consumers = consumers
+        self.optima = optima
         self.slack, self.watch = slack, watch or Watch()
         self.settings = settings or SolverSettings()
         self.pricer = Pricer(problem)
+        # Scaled to a maximum of 1, equal rays coincide.
         self.heights = np.unique(heights - heights.min(axis=1, keepdims=True), axis=0)
         self.weights = np.zeros(0)
-        self.rounds, self.stopped, self.finished = 0, False, False
+        self.rounds = 0
+        self.stopped = False
+        self.finished = False
         self.scale = max(float(np.abs(optima).max()), 1e-300)
-        self.bound, self.worst = 0.0, np.inf
+        self.bound = 0.0
+        self.worst = np.inf
         self.basis: tuple[Ints, Ints] | None = None
 
     def run(self) -> None:
@@ -300,7 +337,7 @@ class RegretSearch:
             try:
                 rays = self._explored(*self._master())
                 near = self.worst - self.bound <= self.slack / 4
-                if self.stopped or self._told() or near or not len(rays):
+                if self.stopped or self._report() or near or not len(rays):
                     break
             except KeyboardInterrupt:
                 if self.basis is None:
@@ -308,24 +345,35 @@ class RegretSearch:
                 self.stopped = True
                 break
             self.heights = np.concatenate([self.heights, rays])
+        # Rays without weight were only tried.
         used = np.flatnonzero(self.weights > 0)
-        self.heights, self.weights = self.heights[used], self.weights[used]
+        self.heights = self.heights[used]
+        self.weights = self.weights[used]
 
-    def _told(self) -> bool:
-        """Say how far the search is; whether it shall stop."""
+    def _report(self) -> bool:
+        """Report how far the search is; return whether to stop."""
         gap = (self.worst - self.bound) / self.scale
-        size, step = len(self.heights), "looking for the least worst regret"
-        now = Progress(self.rounds, self.worst, self.bound, gap, size, 0.0, step)
+        now = Progress(
+            "looking for the least worst regret",
+            *digits_done(gap, self.slack / self.scale),
+            self.rounds,
+            len(self.heights),
+            self.worst,
+            self.bound,
+            gap,
+        )
         self.stopped = self.watch(now)
         return self.stopped
 
     def _explored(self, share: Floats, prices: Floats) -> Heights:
         """Look for cheap rays at a point of the dual, and note what it proves."""
+        # Closed branches lack at most this at each answer: a sixteenth of the slack in all.
         noise = self.slack / (16 * self.problem.size)
         known = {named(ray) for ray in self.heights}
         tuples = Branches(self.consumers, self.pricer, share, prices, noise, known)
-        rays = tuples.explore(self.settings.regret_branches, self._told)
+        rays = tuples.explore(MOST_BRANCHES, self._report)
         self.finished = not len(tuples.open)
+        # The dual value Σ λ_i - Σ_a μ_a·opt_a, at prices that are proved.
         self.bound = max(self.bound, float(tuples.proved().sum() - share @ self.optima))
         return rays
 
@@ -334,7 +382,8 @@ class RegretSearch:
 
         It starts from the basis of the last one: new rays have no weight there.
         """
-        rays, answers = self.problem.alpha ** self.heights.astype(float), self.problem.size
+        rays = self.problem.alpha ** self.heights.astype(float)
+        answers = self.problem.size
         worth = self.consumers.worth(self.heights).T / self.scale
         solved = least_worst(
             rays.T, worth, self.optima / self.scale, basis=self.basis, watch=self.watch
@@ -385,7 +434,7 @@ def named(heights: Heights, places: int = 9) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _PartialTuples:
     """Parts of tuples with what pricing says about them, one entry (or row) for each.
 
     ``fixed`` says which of the consumers have a guess.
@@ -400,13 +449,13 @@ class _Parts:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, which: Any) -> _Parts:
-        return _Parts(*(each[which] for each in vars(self).values()))
+    def __getitem__(self, which: Any) -> _PartialTuples:
+        return _PartialTuples(*(part[which] for part in vars(self).values()))
 
-    def and_more(self, more: _Parts) -> _Parts:
+    def joined_with(self, more: _PartialTuples) -> _PartialTuples:
         """Return these parts and others."""
         both = zip(vars(self).values(), vars(more).values(), strict=True)
-        return _Parts(*(np.concatenate(pair) for pair in both))
+        return _PartialTuples(*(np.concatenate(pair) for pair in both))
 
 
 class Branches:
@@ -450,13 +499,22 @@ class Branches:
         noise: float,
         known: Set[tuple[float, ...]] = frozenset(),
     ) -> None:
-        self.consumers, self.pricer, self.noise, self.share = consumers, pricer, noise, share
-        self.known, self.prices, self.priced = known, prices, 0
-        self.short, self.rounding = np.zeros(len(prices)), np.zeros(len(prices))
-        self.found: dict[tuple[float, ...], tuple[float, Heights]] = {}
-        costs, floors, active = consumers.costs, consumers.floors, np.flatnonzero(share > 0)
+        self.consumers = consumers
+        self.pricer = pricer
+        self.noise = noise
+        self.share = share
+        self.known = known
+        self.prices = prices
+        self.priced = 0
+        self.short = np.zeros(len(prices))
+        self.rounding = np.zeros(len(prices))
+        self.news: dict[tuple[float, ...], tuple[float, Heights]] = {}
+        costs = consumers.costs
+        floors = consumers.floors
+        active = np.flatnonzero(share > 0)
         #: For each consumer that counts how each of its guesses changes the weights, in rows.
         self.changes = [share[a] * (costs[a].T - floors[a]) for a in active]
+        # With all guesses open the weights are Σ_a μ_a·λ^a - λ.
         start = share[active] @ floors[active] - prices
         self.open = self._after(np.zeros((1, len(active)), bool), start[None, :])
 
@@ -467,13 +525,14 @@ class Branches:
         """
         known = 0
         while len(self.open):
-            if len(self.found) > known:
-                # Rays at hand are worth more now than better ones much later.
-                most, known = min(2 * self.priced, most), len(self.found)
+            if len(self.news) > known:
+                # Rays that are known now are worth more than better ones much later.
+                most = min(2 * self.priced, most)
+                known = len(self.news)
             if self.priced >= most or stop():
                 break
             self._step()
-        order = sorted(self.found.values(), key=lambda pair: pair[0])
+        order = sorted(self.news.values(), key=lambda pair: pair[0])
         return np.array([ray for _, ray in order]).reshape(-1, len(self.prices))
 
     def proved(self) -> Floats:
@@ -483,30 +542,38 @@ class Branches:
 
     def _step(self, width: int = 64) -> None:
         """Take so many branches with the lowest values and fix one more guess in each of them."""
+        # Best first: the lowest open value is what limits the bound.
         order = np.argsort(self.open.values, kind="stable")
-        first, self.open = self.open[order[:width]], self.open[order[width:]]
+        first = self.open[order[:width]]
+        self.open = self.open[order[width:]]
         rays = self.consumers.alpha ** first.heights.astype(float)
         # How far the floor of a consumer with an open guess is below its real costs.
-        gaps = np.stack([(rays @ change.T).min(axis=1) for change in self.changes], axis=1)
+        gaps = np.stack(
+            [(rays @ change.T).min(axis=1) for change in self.changes], axis=1
+        )
+        # A guess that is fixed has its real costs: never branch on it again.
         gaps[first.fixed] = -1.0
         # Where no floor is below the real costs, the ray that was found is the news.
         known = gaps.max(axis=1) <= 0
         self._close(first[known])
+        # Branch on the consumer whose floor is furthest below its costs.
         place = np.where(known, -1, gaps.argmax(axis=1))
         for a in np.unique(place[~known]).tolist():
-            parts, change = first[place == a], self.changes[a]
+            parts = first[place == a]
+            change = self.changes[a]
             fixed = np.repeat(parts.fixed, len(change), axis=0)
             fixed[:, a] = True
             weights = (parts.weights[:, None] + change).reshape(len(fixed), -1)
-            self.open = self.open.and_more(self._after(fixed, weights))
+            self.open = self.open.joined_with(self._after(fixed, weights))
 
-    def _after(self, fixed: NDArray[np.bool_], weights: Floats) -> _Parts:
+    def _after(self, fixed: NDArray[np.bool_], weights: Floats) -> _PartialTuples:
         """Price parts of tuples, close those that are done and return the others."""
         self.priced += len(fixed)
         rays = self.pricer.cheapest(weights.T, weights.argmin(axis=1))
+        # At the peak the value itself is what is lacking (see _close); elsewhere round-off is.
         elsewhere = np.setdiff1d(np.arange(weights.shape[1]), rays.places)
         self.rounding[elsewhere] = np.maximum(self.rounding, rays.short)[elsewhere]
-        parts = _Parts(fixed, weights, rays.values, rays.heights, rays.places)
+        parts = _PartialTuples(fixed, weights, rays.values, rays.heights, rays.places)
         done = rays.values >= -np.maximum(self.noise, rays.noise)
         self._close(parts[done])
         self._note(rays.heights[~done])
@@ -518,11 +585,12 @@ class Branches:
             return
         low = heights - heights.min(axis=1, keepdims=True)
         rays = self.consumers.alpha ** low.astype(float)
+        # Σ_a μ_a min_k c^a_k · r - λ · r
         real = self.consumers.worth(low) @ self.share - rays @ self.prices
         for q in np.flatnonzero(real < -self.noise).tolist():
             if (name := named(low[q])) not in self.known:
-                self.found[name] = (float(real[q]), low[q])
+                self.news[name] = (float(real[q]), low[q])
 
-    def _close(self, parts: _Parts) -> None:
+    def _close(self, parts: _PartialTuples) -> None:
         """Lower prices by what is lacking: then no ray of these parts is negative."""
         np.maximum.at(self.short, parts.places, np.maximum(-parts.values, 0.0))

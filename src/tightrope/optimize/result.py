@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tightrope.channels import Channel
+from tightrope.claims import claim_of_design
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
@@ -82,8 +83,8 @@ class Design:
     Examples
     --------
     >>> from tightrope.optimize import design
-    >>> found = design("choice(3)", "ln(2)")
-    >>> found.route, round(found.expected_loss, 9), found.certified
+    >>> best = design("choice(3)", "ln(2)")
+    >>> best.route, round(best.expected_loss, 9), best.certified
     ('regular', 0.5, True)
     """
 
@@ -93,7 +94,13 @@ class Design:
     expected_loss: float
     channel: Channel
     general: Channel
-    certificate: Certificate | LimitCertificate | StretchedCertificate | UnboundedCertificate | None
+    certificate: (
+        Certificate
+        | LimitCertificate
+        | StretchedCertificate
+        | UnboundedCertificate
+        | None
+    )
     bound: float
     wanted_gap: float
     route: str = ""
@@ -176,21 +183,8 @@ class Design:
 
     @property
     def claim(self) -> str:
-        """What is proved, in words."""
-        only = "among mechanisms that see only the true answer"
-        if self.certified:
-            return f"optimal {only}"
-        gap = "how far from the best is not known"
-        if self.bound > 1e-12 * abs(self.value):
-            gap = f"within {100 * (self.value / self.bound - 1):.3g} % of the best {only}"
-        if self.unbounded_bound is None:
-            return gap if self.bound > 0 else f"private; {gap}"
-        far = relative_gap(self.value, self.unbounded_bound)
-        best = "optimal" if far <= self.wanted_gap else f"within {100 * far:.3g} % of the best"
-        return (
-            f"{best} in the worst case among all private mechanisms on the unbounded question; "
-            f"{gap} on this one"
-        )
+        """What is proved of its quality, as a sentence."""
+        return str(claim_of_design(self))
 
     def proved_by(self, other: Design) -> Design:
         """Return this mechanism with the bound of another design: it holds for every mechanism."""
@@ -228,17 +222,22 @@ class Design:
         if self.limit is not None:
             facts |= {"vulnerability": self.vulnerability, "limit": self.limit}
         if self.many:
-            names = [c.name or str(place + 1) for place, c in enumerate(self.consumers)]
-            rows = zip(names, self.losses, self.optima, self.regrets, strict=True)
             facts["worst_regret"] = self.worst_regret
             facts["consumers"] = [
-                {"name": n, "expected_loss": float(x), "optimum": float(o), "regret": float(r)}
-                for n, x, o, r in rows
+                {
+                    "name": consumer.name or str(place + 1),
+                    "expected_loss": float(self.losses[place]),
+                    "optimum": float(self.optima[place]),
+                    "regret": float(self.regrets[place]),
+                }
+                for place, consumer in enumerate(self.consumers)
             ]
         return facts
 
     def __str__(self) -> str:
-        whose = f"{len(self.consumers)} consumers" if self.many else repr(self.consumers[0])
+        whose = (
+            f"{len(self.consumers)} consumers" if self.many else repr(self.consumers[0])
+        )
         level = "" if self.epsilon is None else f" at ε = {self.epsilon}"
         lines = [
             f"{self.graph.name}{level}, for {whose}",

@@ -6,9 +6,7 @@ into ``docs/ablation.md``. A field that shows nothing is deleted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
-import numpy as np
+from dataclasses import asdict, dataclass
 
 from tightrope.errors import InputError
 
@@ -44,11 +42,6 @@ class SolverSettings:
     #: Most answers times width for which the prices of staircases are priced over all columns:
     #: above it minimum cuts take far longer than the program itself, and staircases prove them.
     staircase_entries: int = 8_000
-    #: Largest step between neighbours, times ε below ε = 1, for which every answer near the ends
-    #: is priced; beyond it every so many-th answer is.
-    stretched_width: int = 80
-    #: Longest prior without a name that a file lists for noise on a line.
-    listed_prior: int = 130_000
     #: Beyond this many answers the routes that list none are tried before all others.
     listed_answers: int = 50_000
     #: Up to this many answers a question is solved whole; beyond it a prior that lies in half of
@@ -78,18 +71,7 @@ class SolverSettings:
     most_rounds: int = 300
     patience: int = 12
 
-    # -- limits on leakage ------------------------------------------------------------------
-    #: A value below this part of what is had without an answer, or of the largest loss where losses
-    #: have both signs, is measured by that part.
-    small_share: float = 1e-3
-
-    # -- one mechanism for many consumers ---------------------------------------------------
-    #: Most parts of tuples that one search prices.
-    regret_branches: int = 300_000
-
     # -- proofs in files --------------------------------------------------------------------
-    #: On powers of paths the prices alone are proved beyond this many guesses times edges.
-    proof_arcs: int = 100_000
     #: Most guesses times edges for which the multipliers of every guess are listed.
     proof_multipliers: int = 4_000_000
     #: Most answers times guesses on a tree whose prices are proved by elimination.
@@ -98,7 +80,8 @@ class SolverSettings:
     proof_line: int = 1 << 17
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if not np.min(value, initial=0) >= 0:
-                raise InputError(f"the setting {one.name!r} must be at least 0, got {value}")
+        for name, value in asdict(self).items():
+            if not value >= 0:
+                raise InputError(
+                    f"the setting {name!r} must be at least 0, got {value}"
+                )

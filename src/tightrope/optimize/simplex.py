@@ -18,7 +18,8 @@ MOST_STEPS = 5
 STEP_SECONDS = 2.3e-9, 2.6e-8
 #: Tolerance of rows and reduced costs, and that of a second try: without it limits on leakage on
 #: count_mod(60,43) under a spiky prior end at a gap of 0.15.
-TOLERANCE, LOOSE_TOLERANCE = 1e-10, 1e-7
+TOLERANCE = 1e-10
+LOOSE_TOLERANCE = 1e-7
 #: Relative gap of an interior-point solution.
 INTERIOR_TOLERANCE = 1e-12
 
@@ -84,7 +85,8 @@ def minimise(
     """
     import highspy
 
-    total, size = len(cost), len(cost) + len(lower)
+    total = len(cost)
+    size = len(cost) + len(lower)
     # Costs are scaled to a mean of 1, so that the solver's absolute tolerance is a small part.
     scale = 1 / max(float(np.abs(cost).mean()), 1e-300)
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
@@ -98,6 +100,7 @@ def minimise(
         ("dual_feasibility_tolerance", TOLERANCE),
     ):
         solver.setOptionValue(option, value)
+    # Variables are at least 0, but for the last ones, which are free.
     solver.passModel(
         total,
         len(lower),
@@ -137,12 +140,14 @@ def minimise(
     optimal = solve()
     if interior and not optimal:
         interior = False
+        # The interior-point method failed: start again with the simplex method.
         solver.clearSolver()
         solver.setOptionValue("solver", "simplex")
         optimal = solve()
     if not optimal:
         # A warm start that cycles, or a cold one with huge multipliers: start cold, simplified.
         solver.clearSolver()
+        # 1 is the dual simplex method.
         solver.setOptionValue("simplex_strategy", 1)
         solver.setOptionValue("presolve", "off" if presolve else "on")
         solver.setOptionValue("primal_feasibility_tolerance", LOOSE_TOLERANCE)
@@ -150,19 +155,22 @@ def minimise(
         optimal = solve()
     if not optimal:
         status = solver.modelStatusToString(solver.getModelStatus())
-        raise OutOfSteps(f"the linear program was not solved ({status}): try the plain route")
+        raise OutOfSteps(
+            f"the linear program was not solved ({status}): try the plain route"
+        )
     info = solver.getInfo()
-    value, taken = info.objective_function_value / scale, max(info.simplex_iteration_count, 0)
+    value = info.objective_function_value / scale
+    taken = max(info.simplex_iteration_count, 0)
     is_basic = np.zeros(size, np.int64)
     if not interior:
         # Numbers of variables, and of rows as -1, -2, …
         basic = solver.getBasicVariables()[1]
         is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
-    found = solver.getSolution()
+    solution = solver.getSolution()
     return Solved(
         value=value,
-        values=np.array(found.col_value),
-        duals=np.array(found.row_dual) / scale,
+        values=np.array(solution.col_value),
+        duals=np.array(solution.row_dual) / scale,
         basic_columns=is_basic[:total],
         basic_rows=is_basic[total:],
         seconds=step * taken,
@@ -175,9 +183,10 @@ def _watched(solver: Any, watch: Watch, pause: float = 0.1) -> None:
     solver.startSolve()
     try:
         while not solver.wait(pause)[0]:
-            if watch.still_at_it():
+            if watch.heartbeat():
                 raise Stopped
     except KeyboardInterrupt:
+        # The solver's thread must end before the exception leaves this function.
         solver.cancelSolve()
         solver.wait()
         raise
@@ -192,6 +201,7 @@ def _start_from(solver: Any, basis: tuple[Ints, Ints]) -> None:
     given.col_status, given.row_status = (kinds[part].tolist() for part in basis)
     given.valid = True
     solver.setBasis(given)
+    # 4 is the primal simplex method: with further columns at 0 a basis stays primal feasible.
     solver.setOptionValue("simplex_strategy", 4)
     # Perturbed bounds have to be put back at the end, which took as long as all the rest.
     solver.setOptionValue("primal_simplex_bound_perturbation_multiplier", 0.0)

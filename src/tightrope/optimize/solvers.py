@@ -42,7 +42,8 @@ def dual_route(task: Task) -> Plan | str:
     if refused := too_many(task):
         return refused
     # A guess is one of few orbits at best: what is too long for one need not be looked at.
-    most, count = task.settings.dual_variables, 2 * task.graph.edge_count
+    most = task.settings.dual_variables
+    count = 2 * task.graph.edge_count
     if count <= most:
         problem = task.on_orbits
         count = dual_variables(problem)
@@ -53,10 +54,11 @@ def dual_route(task: Task) -> Plan | str:
     def solve() -> Design:
         task.watch.say(f"solving the dual program with {count} multipliers")
         columns, prices = solve_dual_program(problem, task.watch)
-        made = private_columns(problem, columns)
+        # Solver output is repaired to exact feasibility.
+        private = private_columns(problem, columns)
         if task.symmetries is not None:
-            made = expanded(made, task.symmetries)
-        return finished(task, made, task.objective.first, prices)
+            private = expanded(private, task.symmetries)
+        return finished(task, private, task.objective.first, prices)
 
     return Plan(reason, solve)
 
@@ -77,7 +79,7 @@ def orbits_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         objective = replace(task.objective, problem=task.on_orbits)
-        return _searched(task, objective, lambda found: expanded(found, group))
+        return _searched(task, objective, lambda columns: expanded(columns, group))
 
     return Plan(reason, solve)
 
@@ -109,6 +111,7 @@ def plain_route(task: Task) -> Plan | str:
     except TooLarge as refused:
         return str(refused)
     most = task.settings.program_entries
+    # For each guess two privacy rows of two entries per edge, and one entry per sum.
     entries = len(problem.guesses) * (4 * len(problem.edges) + problem.size)
     if entries > most:
         return f"the plain program would have {entries} entries, more than {most}"
@@ -116,16 +119,17 @@ def plain_route(task: Task) -> Plan | str:
 
     def solve() -> Design:
         task.watch.say(f"solving the plain program with {entries} entries")
-        found = solve_whole(task.objective, task.watch)
-        made = private_columns(problem, found.columns)
-        return finished(task, made, found.multipliers, found.prices)
+        solved = solve_whole(task.objective, task.watch)
+        private = private_columns(problem, solved.columns)
+        return finished(task, private, solved.multipliers, solved.prices)
 
     return Plan(reason, solve)
 
 
 def too_many(task: Task) -> str:
     """Return why a question is too large for routes that list all distances, or nothing."""
-    n, most = task.graph.size, task.settings.engine_answers
+    n = task.graph.size
+    most = task.settings.engine_answers
     return f"{n} answers are more than {most}" if n > most else ""
 
 
@@ -135,7 +139,7 @@ def _searched(
     expand: Callable[[dict[int, Floats]], dict[int, Floats]] = lambda columns: columns,
 ) -> Design:
     """Make a design of what the engine finds, and keep how it came to it."""
-    found = run_engine(
+    reached = run_engine(
         objective,
         gap=task.gap,
         progress=task.watch,
@@ -144,13 +148,13 @@ def _searched(
     )
     return finished(
         task,
-        expand(found.columns),
-        found.multipliers,
-        found.prices,
+        expand(reached.columns),
+        reached.multipliers,
+        reached.prices,
         proved=True,
-        stopped=found.stopped,
-        rounds=found.rounds,
-        faces=found.faces,
+        stopped=reached.stopped,
+        rounds=reached.rounds,
+        faces=reached.faces,
     )
 
 
@@ -158,7 +162,9 @@ def _started(task: Task, problem: Problem) -> dict[int, Face] | None:
     """Return the faces of an earlier design; they are the same sets of rays at every ε."""
     if task.faces is None or not set(task.faces) <= set(problem.guesses.tolist()):
         return None
-    return {k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()}
+    return {
+        k: Face(problem, face.heights, face.tight) for k, face in task.faces.items()
+    }
 
 
 def finished(
@@ -185,10 +191,18 @@ def finished(
         # One guess for each orbit: prices that are equal on orbits treat the others alike.
         problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
         prices = price(problem, Pricer(problem), prices, problem.guesses).prices
-    loss, bound = task.objective.worth(columns), float(prices.sum())
+    # λ_i = π_i min_k ℓ(i,k) is feasible: no bound is below the trivial one.
+    trivial = consumer.prior.probabilities * task.least_losses
+    prices = max(prices, trivial, key=np.sum)
+    loss = task.objective.worth(columns)
+    bound = float(prices.sum())
     if bound > loss + rounding * abs(loss):
-        raise ArithmeticError(f"a search found a bound {bound!r} above the loss {loss!r}")
-    channel = Channel(matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses))
+        raise ArithmeticError(
+            f"a search found a bound {bound!r} above the loss {loss!r}"
+        )
+    channel = Channel(
+        matrix, inputs=task.graph.labels, outputs=task.guess_labels(guesses)
+    )
     return task.answered(
         loss=loss,
         bound=min(bound, loss),

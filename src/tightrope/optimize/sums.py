@@ -13,24 +13,28 @@ import numpy as np
 
 from tightrope.channels import ClampedChannel, UnboundedNoise
 from tightrope.consumers import Consumer, Prior
-from tightrope.errors import TooLarge
+from tightrope.errors import CheckFailed, TooLarge
 from tightrope.graphs import AnswerGraph, PathPower
 from tightrope.optimize.certificate import StretchedCertificate
 from tightrope.optimize.closed_forms import geometric_route
 from tightrope.optimize.columns import private_columns
+from tightrope.optimize.cosets import cosets_route
 from tightrope.optimize.interior import interior_effort
-from tightrope.optimize.pricing import Pricer, price
-from tightrope.optimize.problem import Problem
 from tightrope.optimize.result import Design
 from tightrope.optimize.solvers import finished, rays_route, too_many
 from tightrope.optimize.staircases import (
-    StaircaseResult,
     end_prices,
     proved_prices,
     solve_staircases,
 )
 from tightrope.optimize.task import Plan, Task
 from tightrope.optimize.unbounded import best_noise
+
+#: Largest step between neighbours, times ε below ε = 1, for which every answer near the ends is
+#: priced; beyond it every so many-th answer is.
+STRETCHED_WIDTH = 80
+#: Longest prior without a name that a file lists for noise on a line.
+LISTED_PRIOR = 130_000
 
 
 def staircases_route(task: Task) -> Plan | str:
@@ -44,7 +48,8 @@ def staircases_route(task: Task) -> Plan | str:
     >>> round(found.expected_loss, 6), found.certified
     (4.10191, True)
     """
-    graph, consumer = task.graph, task.consumer
+    graph = task.graph
+    consumer = task.consumer
     width = _width(graph)
     long = graph.size * (width or 0) > task.settings.staircase_entries
     if width is None or graph.has_lengths or (long and graph.power is None):
@@ -58,103 +63,59 @@ def staircases_route(task: Task) -> Plan | str:
     reason = "on a power of a path columns are staircases: one program over their cores"
 
     def solve() -> Design:
-        costs, gap = task.problem.costs, task.gap
-        rough = _coarse(task, width) if long else None
+        costs = task.problem.costs
+        gap = task.gap
         task.watch.say("searching for staircases")
-        try:
-            found = solve_staircases(
-                costs, width, task.alpha, task.prior, gap=gap, watch=task.watch
-            )
-        except KeyboardInterrupt:
-            if rough is None:
-                raise
-            found = rough
-        prices, stopped = found.prices, task.watch.over
+        best = solve_staircases(
+            costs, width, task.alpha, task.prior, gap=gap, watch=task.watch
+        )
+        prices = best.prices
+        stopped = task.watch.over
         # Prices far from the best take minimum cuts long, and prove little.
         quick = long or stopped
-        if quick and found is not rough:
+        if quick:
             task.watch.say("proving the prices by staircases")
             prices = proved_prices(costs, prices, width, task.alpha)
-        if rough is not None and rough.prices.sum() > prices.sum():
-            prices = rough.prices
         design = finished(
             task,
-            private_columns(task.problem, found.columns),
+            private_columns(task.problem, best.columns),
             task.objective.first,
             prices,
             proved=quick,
-            rounds=found.rounds,
+            rounds=best.rounds,
             stopped=stopped,
         )
-        # The next route starts from them; on long lines there is none, and edges are many.
-        over = design.certified or long
-        return design if over else replace(design, faces=found.faces(task.problem, width))
+        # The next route starts from their faces; on long lines there is none.
+        if design.certified or long:
+            return design
+        return replace(design, faces=best.faces(task.problem, width))
 
     return Plan(reason, solve)
 
 
-def _coarse(task: Task, width: int, least: int = 4) -> StaircaseResult | None:
-    r"""Solve for every s-th answer: prices for all of them, and a mechanism for the s-th.
-
-    A private column is private on every s-th answer, for steps of v/s, and for a loss that is
-    absolute or binary the best guess is one of them; for a squared one it loses at most
-    :math:`s^2/4` to the best number. So the prices of all s rows together are proved. Answers
-    that count as the first of their s are no further apart than before.
-    """
-    name, size, most = task.consumer.loss.name, task.graph.size, task.settings.staircase_entries
-    fits = [
-        s for s in range(2, width // least + 1) if not width % s and size * width <= most * s * s
-    ]
-    if not fits or name not in ("absolute", "squared", "binary"):
-        return None
-    stride, costs, prior = fits[0], task.problem.costs, task.prior
-    prices, known = np.zeros(size), {}
-    off = stride**2 / 4 * float(task.consumer.loss.column(0)[1]) if name == "squared" else 0.0
-    for first in range(stride):
-        task.watch.say(f"solving for every {stride}-th answer")
-        row = np.arange(first, size, stride)
-        # Under a uniform prior all rows of one length are alike.
-        key = len(row) if task.consumer.prior.is_uniform else first
-        if key not in known:
-            problem = Problem(
-                PathPower(len(row), width // stride), task.epsilon, costs[np.ix_(row, row)].copy()
-            )
-            found = solve_staircases(
-                problem.costs, width // stride, task.alpha, prior[row], gap=task.gap
-            )
-            proved = price(problem, Pricer(problem), found.prices, problem.guesses)
-            known[key] = replace(found, prices=proved.prices - off * prior[row])
-        prices[row] = known[key].prices
-    place = np.arange(size) // stride
-    middle = next(iter(known.values()))  # of the answers from the first on
-    columns = {
-        min(k * stride + stride // 2, size - 1): x[np.minimum(place, len(x) - 1)]
-        for k, x in middle.columns.items()
-    }
-    return StaircaseResult(columns, prices, middle.value, middle.rounds)
-
-
 def _by_distance(task: Task) -> bool:
+    """Whether a loss depends on the distance along the line alone."""
     loss = task.consumer.loss
-    return loss.is_binary or loss.step_rule is not None or loss.name == "distance"
+    return loss.is_binary or loss.follows_graph or loss.step_rule is not None
 
 
-def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
+def window_route(task: Task) -> Plan | str:
     """Design on the window that holds the prior; answers outside count as the nearest inside.
 
     Clamping moves no two answers further apart, so it may stand before any mechanism. A private
     column restricted to the window is private there, and guesses outside it cost no less than the
     nearest inside: what bounds the loss on the window bounds it on all answers. Where columns are
-    no staircases the engine takes over, of many answers if it takes no more than about so many
-    seconds.
+    no staircases, cosets of the window have a bound within seconds, and a window of as many
+    answers as the engine takes is a question for the engine.
 
     >>> from tightrope.queries import query
     >>> task = Task.of(query("sum(500,3)").graph, 1, prior="binomial(.2)", loss="absolute")
     >>> plan = window_route(task)
     >>> plan.reason
-    'the prior lies in 273 of 1501 answers: the others count as the nearest of them'
+    'the prior lies in 225 of 1501 answers: the others count as the nearest of them'
     """
-    graph, consumer = task.graph, task.consumer
+    graph = task.graph
+    consumer = task.consumer
     if consumer.risk_averse or not graph.is_line or graph.has_lengths:
         return "a window is for answers on a line and a consumer with a prior"
     if graph.size <= task.settings.window_least:
@@ -164,51 +125,116 @@ def window_route(task: Task, seconds: float = 30.0) -> Plan | str:
     if consumer.loss.guess_count != graph.size or not _by_distance(task):
         return "the loss does not grow with the distance along the line"
     try:
-        start, prior = consumer.prior.window
+        start, prior = _without_tails(*consumer.prior.window)
     except TooLarge as refused:
         return str(refused)
     inner = windowed(task, start, prior)
     if len(prior) > graph.size // 2:
-        return f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
+        return (
+            f"the prior lies in {len(prior)} of {graph.size} answers, no small window"
+        )
     if inner is None:
         return "the window reaches answers between which edges are missing"
     if len(prior) > task.settings.proof_line:
         return f"a proof for the {len(prior)} answers of the window would be too long"
-    plan = (geometric_route if inner.graph.power == 1 else staircases_route)(inner)
-    if isinstance(plan, str):
-        return f"in the window of {len(prior)} answers {plan}"
+    # On a path there is a closed form; wider steps need cosets or staircases.
+    is_path = inner.graph.power == 1
+    routes = [geometric_route] if is_path else [cosets_route, staircases_route]
+    planned = [route(inner) for route in routes]
+    plans = [plan for plan in planned if isinstance(plan, Plan)]
+    if not plans:
+        return f"in the window of {len(prior)} answers {planned[-1]}"
     reason = (
         f"the prior lies in {len(prior)} of {graph.size} answers: "
         "the others count as the nearest of them"
     )
 
     def solve() -> Design:
-        found = plan.solve()
+        best = _halves_of(plans)
         # Of many answers rounding is left alone: the engine is for columns that are no staircases.
         many = graph.size > task.settings.window_answers
-        rough = found.gap > (max(task.gap, 1e-6) if many else task.gap) and not found.stopped
-        if rough and not (many and interior_effort(inner.problem, inner.problem.guesses) > seconds):
-            engine = rays_route(inner)
-            assert isinstance(engine, Plan)
-            other = engine.solve()
-            # Where the prior is next to nothing, staircases make the better guesses.
-            wide = many and len(prior) > task.settings.window_least
-            best = found if wide else min(found, other, key=lambda one: one.expected_loss)
-            found = best.proved_by(max(found, other, key=lambda one: one.bound))
-        channel = ClampedChannel(found.channel, graph.size, start, graph.label)
+        wanted = max(task.gap, 1e-6) if many else task.gap
+        if best.gap > wanted and not best.stopped:
+            try:
+                best = _engine_on(inner, best, close=wanted)
+            except KeyboardInterrupt:
+                best = replace(best, stopped=True)
+            except (CheckFailed, TooLarge):
+                pass  # what was found stays, as it does where a route fails
+        # Answers outside the window count as its ends.
+        channel = ClampedChannel(best.channel, graph.size, start, graph.label)
         return replace(
-            found,
+            best,
             graph=graph,
             consumers=(consumer,),
             channel=channel,
             general=channel,
             guess=None,
-            inner=found,
+            inner=best,
             start=start,
             faces=None,
         )
 
     return Plan(reason, solve)
+
+
+def _halves_of(plans: list[Plan]) -> Design:
+    """Return the best mechanism of some plans with the best bound, from the first on."""
+    best = plans[0].solve()
+    for plan in plans[1:]:
+        if best.certified or best.stopped:
+            break
+        try:
+            other = plan.solve()
+        except KeyboardInterrupt:
+            return replace(best, stopped=True)
+        # A bound holds for every mechanism, so the two may come from different plans.
+        least = min(best, other, key=lambda design: design.expected_loss)
+        proof = max(best, other, key=lambda design: design.bound)
+        best = replace(least.proved_by(proof), stopped=other.stopped)
+    return best
+
+
+def _without_tails(
+    start: int, prior: np.ndarray, *, outside: float = 2.0**-41
+) -> tuple[int, np.ndarray]:
+    """Return the window less its ends, which have less than 2^-41 together.
+
+    A file accepts 2^-40 outside. Of binomial(.3) over a sum that saves a quarter of the answers,
+    and half of the time.
+
+    >>> _without_tails(7, np.array([1e-15, 0.5, 0.5, 1e-14]))
+    (8, array([0.5, 0.5]))
+    """
+    # Half of what may be left out is cut off at each side.
+    first = int(np.searchsorted(np.cumsum(prior), outside / 2))
+    behind = int(np.searchsorted(np.cumsum(prior[::-1]), outside / 2))
+    inside = prior[first : len(prior) - behind]
+    return start + first, inside / inside.sum()
+
+
+def _engine_on(
+    task: Task, best: Design, *, close: float, seconds: float = 30.0
+) -> Design:
+    """Return the better halves of a design and the engine's, where it takes so many answers.
+
+    Of more than ``window_answers`` it takes those that it solves in about so many seconds. Where
+    the prior is next to nothing, staircases make the better guesses: a mechanism that is ``close``
+    to the bound is kept.
+    """
+    engine = rays_route(task)
+    few = task.graph.size <= task.settings.window_answers
+    if isinstance(engine, str) or not (
+        few or interior_effort(task.problem, task.problem.guesses) <= seconds
+    ):
+        return best
+    searched = engine.solve()
+    both = best, searched
+    proof = max(both, key=lambda design: design.bound)
+    proved = best.proved_by(proof)
+    if proved.gap > close:
+        proved = min(both, key=lambda design: design.expected_loss).proved_by(proof)
+    return replace(proved, stopped=searched.stopped)
 
 
 def stretched_route(task: Task) -> Plan | str:
@@ -223,10 +249,11 @@ def stretched_route(task: Task) -> Plan | str:
     >>> round(found.expected_loss, 6), found.gap < 1e-6
     (4.786277, True)
     """
-    graph, consumer = task.graph, task.consumer
+    graph = task.graph
+    consumer = task.consumer
     lattice = graph.unbounded
     if lattice is None or lattice.form != "line":
-        return f"{graph.name} is no part of a line that looks alike everywhere"
+        return f"{graph.name} is not a segment of a translation-invariant line"
     if consumer.risk_averse:
         return "stretched ends are for a consumer with a prior"
     power = {"absolute": 1, "squared": 2, "binary": 0}.get(consumer.loss.name)
@@ -242,30 +269,37 @@ def stretched_route(task: Task) -> Plan | str:
             return str(refused)
         if start + len(inside) > whole:
             return "the prior reaches answers between which edges are missing"
-        if consumer.prior.named is None and len(inside) > task.settings.listed_prior:
+        if consumer.prior.named is None and len(inside) > LISTED_PRIOR:
             return f"a prior of {len(inside)} answers is too long for a file"
         heights = _highest(inside)
         reason = (
-            "a prior is a mixture of uniform ones on intervals: noise, and prices for their ends"
+            "a prior is a mixture of uniform ones on intervals: "
+            "noise, and prices for their ends"
         )
     noise = best_noise(graph, task.epsilon, consumer.loss.name)
-    stride = _stride(lattice.width, float(task.epsilon), task.settings.stretched_width)
+    stride = _stride(lattice.width, float(task.epsilon))
     step = float(task.epsilon)
     wide = lattice.width // stride * stride
     # Two ends, and whole staircases on both sides of a guess in the middle between them: an
     # interval without room for that proves nothing.
     if heights is None:
         wanted = np.ceil([14 / step + 4, 10 / step + 2, 24 / step + 1])
+        # A short line has less room: all depths shrink in proportion.
         wanted *= min(1.0, (whole - 5 * stride) / (2 * wanted.sum() * wide))
     else:
         # Measured on sum(100000,5): layers up to t/ε lose about 6·exp(-0.8t) of the bound.
         t = np.linspace(3, 24, 43)
         shares = np.array([0.75, 0.1, 1.0]) / step
         places = np.minimum(2 * wide * shares.sum() * t, len(heights) - 1).astype(int)
-        lost = np.cumsum(heights)[places] - places * heights[places] + 6 * np.exp(-0.8 * t)
-        lost += 1 - heights.sum()  # a prior that rises and falls often has little in intervals
+        # What lies above the level set of this length: shorter ones prove nothing.
+        lost = np.cumsum(heights)[places] - places * heights[places]
+        lost += 6 * np.exp(-0.8 * t)
+        # A prior that rises and falls often has little in intervals.
+        lost += 1 - heights.sum()
         if lost.min() > 0.25:
-            return "the prior is too narrow beside the noise, or rises and falls too often"
+            return (
+                "the prior is too narrow beside the noise, or rises and falls too often"
+            )
         wanted = np.ceil(shares * t[np.argmin(lost)])
     deep, spare, layers = (int(x) for x in wanted)
     if layers * step < 5:
@@ -277,16 +311,19 @@ def stretched_route(task: Task) -> Plan | str:
 def _highest(inside: np.ndarray) -> np.ndarray:
     """Return a prior's values from the largest on, lowered until it rises once and falls once."""
     peak = int(inside.argmax())
-    sides = np.minimum.accumulate(inside[peak::-1]), np.minimum.accumulate(inside[peak:])
-    return np.sort(np.concatenate([sides[0], sides[1][1:]]))[::-1]
+    before = np.minimum.accumulate(inside[peak::-1])
+    behind = np.minimum.accumulate(inside[peak:])[1:]
+    return np.sort(np.concatenate([before, behind]))[::-1]
 
 
-def _stride(width: int, epsilon: float, most: int, lost: float = 1e-4) -> int:
+def _stride(
+    width: int, epsilon: float, most: int = STRETCHED_WIDTH, lost: float = 1e-4
+) -> int:
     """Return how far apart answers may be whose prices are proved: little is lost by it.
 
     Of ``v`` that is its rest by division, and about 1/12 of a squared step beside the noise.
 
-    >>> _stride(5, 1.0, 80), _stride(120, 1.0, 80), _stride(3, 0.05, 80)
+    >>> _stride(5, 1.0), _stride(120, 1.0), _stride(3, 0.05)
     (1, 4, 1)
     """
     widest = max(1, int(most * min(1.0, epsilon)))
@@ -306,8 +343,11 @@ def _stretched(
     depths: tuple[int, int, int],
     heights: np.ndarray | None,
 ) -> Design:
-    graph, name, lattice = task.graph, task.consumer.loss.name, noise.lattice
-    size, width = graph.size, lattice.width // stride
+    graph = task.graph
+    name = task.consumer.loss.name
+    lattice = noise.lattice
+    size = graph.size
+    width = lattice.width // stride
 
     def loss(far: np.ndarray) -> np.ndarray:
         return np.asarray(far, float) ** power if power else np.minimum(far, 1.0)
@@ -316,20 +356,26 @@ def _stretched(
     coarse = best_noise(PathPower(width * 4, width), task.epsilon, name)
     middle = coarse.expected(name)
     prices, cores = end_prices(loss, width, task.alpha, coarse.core, middle, depths)
-    layers, even = depths[2], float(prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
+    layers = depths[2]
+    # Between listed guesses a squared loss is lower by at most 1/4 of a squared stride.
+    even = float(prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
     # What both ends add to the sum of all prices, all being the last one else.
     lost = 2 * stride * float((prices - prices[-1]).sum())
     least = (2 * len(prices) + 2 * layers * width + 2) * stride
     if heights is None:
-        mass, high = (size - (lattice.width if lattice.ends else 0)) / size, 1 / size
+        mass = (size - (lattice.width if lattice.ends else 0)) / size
+        high = 1 / size
     else:
+        # A prior that rises and falls once is a mixture of uniform ones on intervals; those
+        # shorter than ``least`` prove nothing, or less than 0.
         least = min(max(least, math.ceil(-lost / even)), len(heights))
         high = float(heights[least - 1])
         mass = least * high + float(heights[least:].sum())
     bound = even * mass + lost * high
     unit = float(lattice.step) ** power
-    guess, value = None, noise.expected(name)
-    if heights is None and lattice.width <= task.settings.stretched_width * 4:
+    guess = None
+    value = noise.expected(name)
+    if heights is None and lattice.width <= 4 * STRETCHED_WIDTH:
         listed = min(size // 2, 8 * lattice.width, len(prices))
         guess, value = _end_guesses(noise, loss, power, listed)
         value *= unit
@@ -348,15 +394,20 @@ def _end_guesses(
     noise: UnboundedNoise, loss: Any, power: int, ends: int, together: int = 1 << 21
 ) -> tuple[np.ndarray, float]:
     """Return the best guesses for the first outputs, and the loss with them at both ends."""
-    lattice, core, size = noise.lattice, noise.core, noise.shape[0]
+    lattice = noise.lattice
+    core = noise.core
+    size = noise.shape[0]
     far = core + (len(noise.layers) - 1) * lattice.width
     away = np.arange(-far - ends, far + ends + 1)
-    each = noise.layers / np.array(lattice.layers(len(noise.layers), core), float)
+    # The probability of one place in each layer of the noise.
+    place_chance = noise.layers / np.array(lattice.layers(len(noise.layers)), float)
     layer = -(-np.maximum(np.abs(away) - core, 0) // lattice.width)
-    chance = np.where(np.abs(away) <= far, each[np.minimum(layer, len(each) - 1)], 0.0)
+    inner = place_chance[np.minimum(layer, len(place_chance) - 1)]
+    chance = np.where(np.abs(away) <= far, inner, 0.0)
     reach = min(size, ends + far)
     answers = np.arange(reach)
-    guess, lost = np.zeros(ends, np.int64), 0.0
+    guess = np.zeros(ends, np.int64)
+    lost = 0.0
     step = max(1, together // reach)
     # What falls below 0 is moved to output 0: all chances of noise from -x on downwards.
     below = np.cumsum(chance)[far + ends - answers]
@@ -365,6 +416,7 @@ def _end_guesses(
         if o[0] == 0:
             seen[0] = below
         sums = np.cumsum(seen, axis=1)
+        # The median, the mean or the mode of the answers, given the output.
         if power == 1:
             guess[o] = (sums >= sums[:, -1:] / 2).argmax(axis=1)
         elif power == 2:
@@ -373,16 +425,20 @@ def _end_guesses(
             guess[o] = seen.argmax(axis=1)
         lost += float((seen * loss(np.abs(answers - guess[o][:, None]))).sum())
     rest = size - 2 * ends
-    every = float(chance @ loss(np.abs(away)))
+    noise_loss = float(chance @ loss(np.abs(away)))
     # Outputs further in are guessed as they are, but lose what they cannot reach beyond the end.
     outer = np.cumsum((chance * loss(np.abs(away)))[: far + ends + 1])
-    missing = sum(float(outer[far + ends - o - 1]) for o in range(ends, min(far, size - ends)))
-    return guess, (2 * lost + rest * every - 2 * missing) / size
+    missing = sum(
+        float(outer[far + ends - o - 1]) for o in range(ends, min(far, size - ends))
+    )
+    # Both ends, and the noise between them less what it cannot reach beyond the ends.
+    return guess, (2 * lost + rest * noise_loss - 2 * missing) / size
 
 
 def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
     """Return the task on a window, or nothing where it is no power of a path."""
-    graph, size = task.graph, len(prior)
+    graph = task.graph
+    size = len(prior)
     whole = _whole_up_to(graph)
     if start + size > whole + 1:
         return None
@@ -396,6 +452,7 @@ def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:
         step=graph.step,
     )
     known = Prior(prior)
+    # A prior that keeps its name need not be listed in a file.
     known.named = task.consumer.prior.named
     consumer = Consumer.of(inner, prior=known, loss=task.consumer.loss.name)
     return replace(task, graph=inner, consumer=consumer, faces=None)

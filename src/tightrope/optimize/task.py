@@ -14,11 +14,15 @@ import numpy as np
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer, MatrixLoss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError
+from tightrope.errors import CheckFailed, InputError
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.symmetry import AutomorphismGroup
 from tightrope.mechanisms.tight import TightConstraints, tight_constraints
-from tightrope.optimize.certificate import Certificate, StretchedCertificate, UnboundedCertificate
+from tightrope.optimize.certificate import (
+    Certificate,
+    StretchedCertificate,
+    UnboundedCertificate,
+)
 from tightrope.optimize.faces import Face
 from tightrope.optimize.objective import ExpectedLoss, MinimaxLoss, Objective, even_on
 from tightrope.optimize.orbits import reduced, symmetries
@@ -28,6 +32,10 @@ from tightrope.optimize.progress import Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
 from tightrope.phi import Phi
+
+#: A value below this part of what is had without an answer, or of the largest loss where losses
+#: have both signs, is measured by that part.
+SMALL_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -68,18 +76,26 @@ class Task:
 
     @classmethod
     def of(
-        cls, graph: AnswerGraph, epsilon: Epsilon | float | Fraction | str, *, prior: Any, loss: Any
+        cls,
+        graph: AnswerGraph,
+        epsilon: Epsilon | float | Fraction | str,
+        *,
+        prior: Any,
+        loss: Any,
     ) -> Task:
         """Return the task of a consumer, with prior and loss as ``Consumer.of`` reads them."""
-        return cls(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss))
+        return cls(
+            graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss=loss)
+        )
 
-    def starting_from(self, found: Design) -> Task:
+    def starting_from(self, design: Design) -> Task:
         """Return the task for the next route: faces of a design that was not certified."""
-        if not found.faces:
+        if not design.faces:
             return self
-        other = copy.copy(self)
-        object.__setattr__(other, "faces", found.faces)
-        return other
+        # A copy keeps the cached properties, which ``replace`` would compute again.
+        warm = copy.copy(self)
+        object.__setattr__(warm, "faces", design.faces)
+        return warm
 
     @property
     def prior(self) -> Floats:
@@ -91,7 +107,9 @@ class Task:
     @property
     def bayesian(self) -> Consumer:
         """The consumer; for a risk-averse one, one with a uniform prior on the support."""
-        return self.with_prior(self.prior) if self.consumer.risk_averse else self.consumer
+        if self.consumer.risk_averse:
+            return self.with_prior(self.prior)
+        return self.consumer
 
     def with_prior(self, prior: Floats) -> Consumer:
         """Return the consumer with this prior and the same loss."""
@@ -101,14 +119,25 @@ class Task:
     def scale(self) -> float:
         """What a gap is measured by where losses of both signs cancel: a part of their size."""
         loss = self.consumer.loss
-        if not isinstance(loss, MatrixLoss) or not loss.matrix().min() < 0 < loss.matrix().max():
+        if not isinstance(loss, MatrixLoss):
             return 0.0
-        return self.settings.small_share * float(np.abs(loss.matrix()).max())
+        losses = loss.matrix()
+        if not losses.min() < 0 < losses.max():
+            return 0.0
+        return SMALL_SHARE * float(np.abs(losses).max())
 
     @functools.cached_property
     def alpha(self) -> float:
         """The ratio α."""
         return self.epsilon.alpha
+
+    @functools.cached_property
+    def least_losses(self) -> Floats:
+        r""":math:`\min_k \ell(i,k)`, below which nobody is; a loss by rule is 0 at the answer."""
+        loss = self.consumer.loss
+        if isinstance(loss, MatrixLoss):
+            return np.asarray(loss.matrix().min(axis=1))
+        return np.zeros(self.graph.size)
 
     @property
     def is_binary(self) -> bool:
@@ -123,16 +152,18 @@ class Task:
 
     @functools.cached_property
     def tight(self) -> TightConstraints | None:
-        """The tight-constraints mechanism, or ``None`` where it does not exist."""
+        """The tight-constraints mechanism, or ``None`` where it is not found."""
         try:
             return tight_constraints(self.graph, self.epsilon, self.phi)
-        except InputError:
+        except (InputError, CheckFailed):
+            # It does not exist, or Φz = 1 did not converge, as on median(96,15598).
             return None
 
     @functools.cached_property
     def objective(self) -> Objective:
         """What is minimised: the expected loss, or the worst one."""
-        problem, loss = Problem.of(self.graph, self.epsilon, self.bayesian), self.consumer.loss
+        problem = Problem.of(self.graph, self.epsilon, self.bayesian)
+        loss = self.consumer.loss
         if self.consumer.risk_averse:
             return MinimaxLoss(problem, loss.matrix(), self.consumer.support)
         return ExpectedLoss(problem)
@@ -150,7 +181,9 @@ class Task:
     @functools.cached_property
     def on_orbits(self) -> Problem:
         """The problem with one guess for each orbit, where there are symmetries."""
-        return self.problem if self.symmetries is None else reduced(self.problem, self.symmetries)
+        if self.symmetries is None:
+            return self.problem
+        return reduced(self.problem, self.symmetries)
 
     def proved(
         self, prices: Floats, guesses: Ints | None = None, *, by_theorem: bool = False
@@ -186,7 +219,8 @@ class Task:
         A loss within ``rounding`` of 0 is 0: it is a sum of probabilities that are not below it.
         """
         if abs(loss) <= rounding:
-            loss, bound = 0.0, bound if abs(bound) > rounding else 0.0
+            loss = 0.0
+            bound = bound if abs(bound) > rounding else 0.0
         return Design(
             graph=self.graph,
             epsilon=self.epsilon,

@@ -16,10 +16,10 @@ staircase (Geng and Viswanath), whose core Dinkelbach's method finds; elsewhere
 from __future__ import annotations
 
 import math
+import sys
 from bisect import bisect_left
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from tightrope.channels import UnboundedNoise
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
-from tightrope.graphs.unbounded import NoiseLattice
+from tightrope.lattices import Lattice
 from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import Plan, Task
@@ -86,7 +86,9 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
     assert lattice is not None
     numbers = lattice.parts - lattice.hidden
     shares = {"line": lattice.width, "cross": 1, "roots": 2}.get(lattice.form, numbers)
-    g, step = math.exp(-float(epsilon) / shares), float(lattice.step)
+    # One person changes so many numbers, or steps of one: ε is divided among them.
+    g = math.exp(-float(epsilon) / shares)
+    step = float(lattice.step)
     known = {
         "binary": 1 - ((1 - g) / (1 + g)) ** numbers,
         "absolute": 2 * numbers * g / (1 - g * g) * step,
@@ -94,20 +96,27 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
     }
     if lattice.form == "cross":
         known["distance"] = known["absolute"]
-    elif lattice.form == "cube":  # the largest of k numbers is above m with 1 - P(|z| ≤ m)^k
+    elif (
+        lattice.form == "cube"
+    ):  # the largest of k numbers is above m with 1 - P(|z| ≤ m)^k
         far = np.arange(int(40 * shares / float(epsilon)) + 2)
-        known["distance"] = float((1 - (1 - 2 * g ** (far + 1) / (1 + g)) ** numbers).sum())
+        # E max = Σ_m P(max > m), with P(|z| > m) = 2·g^(m+1)/(1 + g).
+        known["distance"] = float(
+            (1 - (1 - 2 * g ** (far + 1) / (1 + g)) ** numbers).sum()
+        )
     if loss not in known:
         return {}
     return {"geometric" if lattice.form == "line" else "independent": known[loss]}
 
 
-def _solved(task: Task, lattice: NoiseLattice) -> Design:
-    graph, loss = task.graph, task.consumer.loss.name
+def _solved(task: Task, lattice: Lattice) -> Design:
+    graph = task.graph
+    loss = task.consumer.loss.name
     noise = best_noise(graph, task.epsilon, loss)
-    value = noise.expected(loss)
+    value = noise.worst(loss)
     best = min(_proved(graph, loss, task.epsilon), value)
     fall = _slope(lattice, loss, float(task.epsilon), best)
+    # Columns times the prior β^d are private for γ = α·β only: ε grows by δ = -ln β.
     bound = _proved(graph, loss, Epsilon.of(float(task.epsilon) + fall))
     bound = (bound - _beyond(lattice, loss, fall)) * (1 - _SPLIT)
     return task.answered(
@@ -127,11 +136,17 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     """
     noise = best_noise(graph, epsilon, loss)
     lattice = noise.lattice
-    form, k = lattice.form, lattice.parts
-    by_layer = loss == "distance" or (loss == "absolute" and form == "roots" and not lattice.hidden)
+    form = lattice.form
+    k = lattice.parts
+    # Where each layer has one loss the noise itself is proved optimal.
+    by_layer = loss == "distance" or (
+        loss == "absolute" and form == "roots" and not lattice.hidden
+    )
     if loss == "binary" or form in ("line", "cross") or (by_layer and form != "range"):
         return noise.expected(loss)
-    g, many = epsilon.alpha, 1 if loss == "distance" else k
+    g = epsilon.alpha
+    many = 1 if loss == "distance" else k
+    # Along one coordinate: Σ γ^|z|·|z|^p over Σ γ^|z|, for p = 1 and 2.
     alone = many * (2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g))
     if form == "range":
         return alone
@@ -139,6 +154,7 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     if loss == "squared" and form == "cube":
         least = t * t
     elif loss == "squared":
+        # Cauchy-Schwarz: Σ z² ≥ (Σ |z|)² / numbers, where Σ |z| is 2t, or t with a hidden class.
         split = 1 / (k - 1) if lattice.hidden else 4 / k
         least = np.maximum(np.ceil(split * t * t), t * (2 - lattice.hidden))
     if form == "cube" and loss == "absolute":
@@ -147,9 +163,17 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
 
 
 def _size_bound(k: int, g: float, count: int, parts: int = 64) -> float:
-    """Return the judge's bound for the absolute loss of k counts by the sizes of sets."""
-    t, best, start = np.arange(count), math.inf, parts
-    sizes = NoiseLattice("cross", k, 1).layers(k * (count + 8) + 8)
+    """Return the judge's bound for the absolute loss of k counts by the sizes of sets.
+
+    It is 0, no bound, where the sizes are beyond the floats.
+    """
+    # The largest set that is compared has fewer than (2·k·(count + 16) + 1)^k points.
+    if k * math.log(2 * k * (count + 16) + 1) > math.log(sys.float_info.max):
+        return 0.0
+    t = np.arange(count)
+    best = math.inf
+    start = parts
+    sizes = Lattice("cross", k, 1).layers(k * (count + 8) + 8)
     sums = np.cumsum(np.array(sizes, float))
     losses = np.cumsum(np.array([r * n for r, n in enumerate(sizes)], float))
     while True:
@@ -157,12 +181,15 @@ def _size_bound(k: int, g: float, count: int, parts: int = 64) -> float:
         low, high = ((x / parts + 2 * t) ** k for x in (start, end))
         r = np.minimum(np.searchsorted(sums, low), len(sums) - 1)
         far = losses[r] - r * (sums[r] - low)
+        # The smallest set loses at least `best` per point, and larger ones more: done.
         if far[0] >= best * low[0]:
             return best
-        best, start = min(best, float((g**t @ far) / (g**t @ high))), end
+        # The loss at the start of an interval over the size at its end is a lower bound.
+        best = min(best, float((g**t @ far) / (g**t @ high)))
+        start = end
 
 
-def _slope(lattice: NoiseLattice, loss: str, epsilon: float, best: float) -> float:
+def _slope(lattice: Lattice, loss: str, epsilon: float, best: float) -> float:
     r"""Return how fast the logarithm of the prior around the middle shall fall, δ.
 
     A steep prior has little beyond the ends, but its bound is that for :math:`\varepsilon +
@@ -178,7 +205,7 @@ def _slope(lattice: NoiseLattice, loss: str, epsilon: float, best: float) -> flo
     return float(falls[int(np.argmax(values))])
 
 
-def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
+def _beyond(lattice: Lattice, loss: str, fall: float) -> float:
     r"""Bound what the prior :math:`e^{-\delta d}` around the middle loses beyond the ends.
 
     Beyond the M layers that are answers it has at most
@@ -187,26 +214,30 @@ def _beyond(lattice: NoiseLattice, loss: str, fall: float) -> float:
     inside, near, growth = _last_layer(lattice)
     if inside < 1 or fall <= growth:
         return math.inf
+    # 1 - ρ, with ρ = N_(M+1)/N_M·e^-δ the ratio of successive terms.
     rest = -math.expm1(growth - fall)
+    # The logarithm of N_M·e^(-δM) / Σ N_t·e^(-δt), times ρ.
     weight = near - fall * inside - _log_mass(lattice, fall) + growth - fall
-    step = {"line": lattice.width, "cross": 1, "roots": 2}.get(lattice.form, lattice.parts)
+    step = {"line": lattice.width, "cross": 1, "roots": 2}.get(
+        lattice.form, lattice.parts
+    )
     if loss == "binary":
         weight -= math.log(rest)
     elif loss == "squared":
+        # ρ(1 + ρ)/(1 - ρ)³ = Σ j²·ρ^j, divided by the share left for it.
         weight += math.log1p(1 - rest) - 3 * math.log(rest) - math.log(_SPLIT)
         weight += 2 * math.log(2 * step * lattice.step)
     else:
         weight += math.log(2 if loss == "distance" else 2 * step * lattice.step)
+        # ρ/(1 - ρ)² = Σ j·ρ^j
         weight -= 2 * math.log(rest)
     return math.exp(min(weight, 300.0))
 
 
 @lru_cache(maxsize=64)
-def _last_layer(lattice: NoiseLattice) -> tuple[int, float, float]:
+def _last_layer(lattice: Lattice) -> tuple[int, float, float]:
     """Return M, up to which layers are all answers, log N_M, and how much more the next has."""
-    inner = lattice.people - (lattice.width if lattice.ends else 0)
-    inner //= lattice.parts if lattice.form in ("cross", "roots") else 1
-    inside = inner // (1 if lattice.form == "roots" else 2 * lattice.width)
+    inside = lattice.inner // (1 if lattice.form == "roots" else 2 * lattice.width)
     near = math.log(lattice.layer(inside))
     return inside, near, math.log(lattice.layer(inside + 1)) - near
 
@@ -224,23 +255,21 @@ def best_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> UnboundedNois
 
     lattice = graph.unbounded
     widest = lattice.width - 1 if lattice is not None and lattice.form == "line" else 0
-    core = bisect_left(range(widest), True, key=lambda core: lost(core) <= lost(core + 1))
+    core = bisect_left(
+        range(widest), True, key=lambda core: lost(core) <= lost(core + 1)
+    )
     return UnboundedNoise(graph, epsilon, core)
 
 
-def _log_mass(lattice: NoiseLattice, fall: float) -> float:
+def _log_mass(lattice: Lattice, fall: float) -> float:
     r"""Return the logarithm of :math:`\sum_t N_t \beta^t`, with β = e^-fall."""
     top = _numerator(lattice)
-    powers = np.arange(len(top))
+    powers = np.arange(len(top))  # the series is P(x)/(1-x)^m with m = len(P) - 1
     whole = float(np.logaddexp.reduce(top - fall * powers))
     return whole - float(powers[-1]) * math.log(-math.expm1(-fall))
 
 
 @lru_cache(maxsize=64)
-def _numerator(lattice: NoiseLattice) -> NDArray[np.float64]:
+def _numerator(lattice: Lattice) -> NDArray[np.float64]:
     r"""Return the logarithms of the coefficients of P: :math:`\sum_t N_t x^t = P(x)/(1-x)^m`."""
-    power = lattice.parts - (lattice.form == "roots")
-    top = lattice.layers(power + 1)
-    for _ in range(power):
-        top = [b - a for a, b in pairwise([0, *top])]
-    return np.array([math.log(coefficient) for coefficient in top])
+    return np.array([math.log(coefficient) for coefficient in lattice.series()[0]])

@@ -23,12 +23,12 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope import exact
+from tightrope.arrays import AnyArray, Floats, Ints
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.base import frozen
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 #: An end of an interval of α.
 End = exact.Root | Fraction
-Places = NDArray[np.int64]
+Places = Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,8 @@ class Cells:
 
     label: Places
     first: Places
-    lengths: NDArray[np.float64]
-    codes: Callable[[Places, Places], NDArray[Any]]
+    lengths: Floats
+    codes: Callable[[Places, Places], AnyArray]
 
     @property
     def size(self) -> int:
@@ -94,7 +94,7 @@ class Cells:
         entries = self.size * len(self.label)
         return self.size <= self.eliminated_cells and entries <= self.eliminated_entries
 
-    def holds(self, b: NDArray[np.float64]) -> bool:
+    def holds(self, b: Floats) -> bool:
         """Whether a vector is the same on every cell."""
         return bool((b == b[self.first][self.label]).all())
 
@@ -105,52 +105,62 @@ class Cells:
         return order, np.searchsorted(self.label[order], np.arange(self.size))
 
     @functools.cached_property
-    def _kept(self) -> NDArray[Any] | None:
+    def _all_codes(self) -> AnyArray | None:
         """All distances at once, where there are few enough: they are the same at every α."""
         fits = self.size * len(self.label) <= 20_000_000
         return self.codes(self.first, self._ordered[0]) if fits else None
 
-    def quotient(self, alpha: float, block: int = 4_000_000) -> NDArray[np.float64]:
+    def quotient(self, alpha: float, block: int = 4_000_000) -> Floats:
         r"""Return :math:`Q_{AB} = \sum_{b \in B} \alpha^{d(a,b)}` for any :math:`a \in A`."""
-        (order, starts), powers = self._ordered, alpha**self.lengths
+        order, starts = self._ordered
+        powers = alpha**self.lengths
         if self._layers is not None:
+            # Q = Σ_k α^{d_k} counts[k]
             return np.tensordot(powers, self._layers, 1)
-        out, step = np.empty((self.size, self.size)), max(1, block // len(order))
+        out = np.empty((self.size, self.size))
+        step = max(1, block // len(order))
         for at in range(0, self.size, step):
             some = slice(at, at + step)
-            far = self.codes(self.first[some], order) if self._kept is None else self._kept[some]
-            out[some] = np.add.reduceat(powers.take(far), starts, axis=1)
+            if self._all_codes is None:
+                codes = self.codes(self.first[some], order)
+            else:
+                codes = self._all_codes[some]
+            # The columns are in order of their cells: each cell is one run of them.
+            out[some] = np.add.reduceat(powers.take(codes), starts, axis=1)
         return out
 
     @functools.cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """``counts[k, A, B]``: answers of cell B at the k-th distance from an answer of cell A."""
         return np.stack([self.seen(answer) for answer in self.first], axis=1)
 
-    def seen(self, answer: int) -> NDArray[np.int64]:
+    def seen(self, answer: int) -> Ints:
         """Return how many answers of each cell (columns) are at each distance (rows) from one."""
-        size, lengths, every = self.size, len(self.lengths), np.arange(len(self.label))
-        far = self.codes(np.array([answer]), every)[0].astype(np.int64)
-        found = np.bincount(far * size + self.label, minlength=lengths * size)
-        return found.reshape(lengths, size)
+        size = self.size
+        lengths = len(self.lengths)
+        answers = np.arange(len(self.label))
+        far = self.codes(np.array([answer]), answers)[0].astype(np.int64)
+        # One key for each pair of distance and cell: a histogram over both in one pass.
+        counts = np.bincount(far * size + self.label, minlength=lengths * size)
+        return counts.reshape(lengths, size)
 
     @functools.cached_property
-    def _layers(self) -> NDArray[np.float64] | None:
+    def _layers(self) -> Floats | None:
         """The counts as floats, where they take less than the distances: a product is quicker."""
         entries = len(self.lengths) * self.size**2
         fits = entries <= min(self.size * len(self.label), 20_000_000)
         return self.counts.astype(np.float64) if fits else None
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         r"""Return x with :math:`\Phi x = b` for a vector that is the same on every cell.
 
         Where the sums are singular no entry is a number.
         """
         try:
-            found = np.linalg.solve(self.quotient(alpha), b[self.first])
+            by_cell = np.linalg.solve(self.quotient(alpha), b[self.first])
         except np.linalg.LinAlgError:
             return np.full(len(self.label), np.nan)
-        return np.asarray(found[self.label])
+        return np.asarray(by_cell[self.label])
 
     @property
     def fit_exactly(self) -> bool:
@@ -172,8 +182,10 @@ def single_cells(graph: AnswerGraph) -> Cells:
     [[1.0, 0.5], [0.5, 1.0]]
     """
     lengths, code = distances_by_code(graph.distance_matrix())
-    every = np.arange(graph.size)
-    return Cells(every, every, lengths, lambda some, others: code[np.ix_(some, others)])
+    answers = np.arange(graph.size)
+    return Cells(
+        answers, answers, lengths, lambda some, others: code[np.ix_(some, others)]
+    )
 
 
 @functools.lru_cache(maxsize=64)
@@ -188,7 +200,8 @@ def cells_of(graph: AnswerGraph) -> Cells:
     """
     graph._check_matrix("the cells")
     lengths, code = distances_by_code(graph.distance_matrix())
-    label, count = np.zeros(graph.size, np.int64), 0
+    label = np.zeros(graph.size, np.int64)
+    count = 0
     random = np.random.default_rng(0)
     while label.max() >= count:
         count = int(label.max()) + 1
@@ -198,14 +211,22 @@ def cells_of(graph: AnswerGraph) -> Cells:
         label = np.unique(words[code, label].sum(axis=1), return_inverse=True)[1]
     first = np.unique(label, return_index=True)[1]
     # Cells are numbered by their first answer.
-    label, first = np.argsort(np.argsort(first))[label], np.sort(first)
-    found = Cells(frozen(label), first, lengths, lambda some, others: code[np.ix_(some, others)])
-    if not all((found.seen(i) == found.counts[:, cell]).all() for i, cell in enumerate(label)):
+    label = np.argsort(np.argsort(first))[label]
+    first = np.sort(first)
+    cells = Cells(
+        frozen(label), first, lengths, lambda some, others: code[np.ix_(some, others)]
+    )
+    # Equitable: all answers of a cell see as many of each cell at each distance.
+    if not all(
+        (cells.seen(i) == cells.counts[:, cell]).all() for i, cell in enumerate(label)
+    ):
         raise AssertionError("two different views had the same sum of random words")
-    return found
+    return cells
 
 
-def pieces(cells: Cells, right: Sequence[int], tolerance: float = 1e-11) -> list[tuple[End, End]]:
+def pieces(
+    cells: Cells, right: Sequence[int], tolerance: float = 1e-11
+) -> list[tuple[End, End]]:
     r"""Return the closed intervals of :math:`\alpha \in (0,1)` with :math:`Q\zeta = b`, ζ ≥ 0.
 
     Their ends are roots, 0 or 1. A non-negative right-hand side keeps the set closed.
@@ -219,12 +240,19 @@ def pieces(cells: Cells, right: Sequence[int], tolerance: float = 1e-11) -> list
     bottom, tops = cells.cramer(right)
     # All polynomials share powers of 1-α at least.
     common = functools.reduce(lambda common, top: common.gcd(top), tops, bottom)
-    bottom, tops = bottom // common, [top // common for top in tops]
+    bottom = bottom // common
+    tops = [top // common for top in tops]
     roots = exact.unit_roots([bottom, *tops])
-    ends = [Fraction(0), *(end for root in roots for end in (root.low, root.high)), Fraction(1)]
+    ends = [
+        Fraction(0),
+        *(end for root in roots for end in (root.low, root.high)),
+        Fraction(1),
+    ]
+    # Between two roots no sign changes: one point decides.
     holds = []
     for a, b in zip(ends[::2], ends[1::2], strict=True):
-        below = exact.sign_at(bottom, middle := (a + b) / 2)
+        middle = (a + b) / 2
+        below = exact.sign_at(bottom, middle)
         holds.append(all(exact.sign_at(top, middle) * below >= 0 for top in tops))
 
     def holds_at(root: exact.Root) -> bool:
@@ -236,20 +264,23 @@ def pieces(cells: Cells, right: Sequence[int], tolerance: float = 1e-11) -> list
             return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
         # The interval of a root holds no other, so signs at its end are signs at the root.
         below = exact.sign_at(bottom, root.low)
-        return all(root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0 for top in tops)
+        return all(
+            root.is_root_of(top) or exact.sign_at(top, root.low) * below > 0
+            for top in tops
+        )
 
-    found: list[tuple[End, End]] = []
+    intervals: list[tuple[End, End]] = []
     start: End = Fraction(0)
     for root, before, after in zip(roots, holds, holds[1:], strict=False):
         if before and not after:
-            found.append((start, root))
+            intervals.append((start, root))
         elif after and not before:
             start = root
         elif not before and holds_at(root):
-            found.append((root, root))
+            intervals.append((root, root))
     if holds[-1]:
-        found.append((start, Fraction(1)))
-    return found
+        intervals.append((start, Fraction(1)))
+    return intervals
 
 
 def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None:
@@ -266,9 +297,12 @@ def rational_ones(graph: AnswerGraph, epsilon: Epsilon) -> list[Fraction] | None
     """
     if not epsilon.exact or graph.has_lengths:
         return None
+    # On a tree (Φ⁻¹1)_i = (1 - (deg_i - 1)·α)/(1 + α), whatever its size.
     alpha = 1 / epsilon.ratio
     if graph.is_tree:
-        return [(1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees]
+        return [
+            (1 - (int(degree) - 1) * alpha) / (1 + alpha) for degree in graph.degrees
+        ]
     if graph.size > Cells.most_answers:
         return None
     cells = cells_of(graph)
@@ -296,14 +330,23 @@ def _in_fractions(
     cells: Cells, alpha: Fraction, right: Sequence[Fraction]
 ) -> list[Fraction] | None:
     """Solve on cells at a rational α, where cells and digits are few enough."""
-    if cells.size > Cells.rational_cells or alpha.denominator.bit_length() > Cells.rational_bits:
+    if (
+        cells.size > Cells.rational_cells
+        or alpha.denominator.bit_length() > Cells.rational_bits
+    ):
         return None
-    p, q, top = alpha.numerator, alpha.denominator, int(cells.lengths.max())
+    p = alpha.numerator
+    q = alpha.denominator
+    top = int(cells.lengths.max())
+    # α^k q^top = p^k q^(top-k): integers
     powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]
-    matrix = np.tensordot(np.array(powers, dtype=object), cells.counts.astype(object), 1)
+    matrix = np.tensordot(
+        np.array(powers, dtype=object), cells.counts.astype(object), 1
+    )
     numbers, below = exact.over_one(right)
-    found = exact.solve(matrix, numbers[:, None] * q**top)
-    if found is None:
+    solution = exact.solve(matrix, numbers[:, None] * q**top)
+    if solution is None:
         return None
-    values = [Fraction(int(value), found[1] * below) for value in found[0][:, 0]]
+    tops, bottom = solution
+    values = [Fraction(int(value), bottom * below) for value in tops[:, 0]]
     return [values[cell] for cell in cells.label]

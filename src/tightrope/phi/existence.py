@@ -22,13 +22,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope import exact
+from tightrope.arrays import Floats
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import Cells, cells_of, pieces, single_cells
 from tightrope.phi.structure import DenseStructure, structure_of
+from tightrope.progress import Progress, ProgressCallback
 
 #: An interval of ε; ``None`` as its end means that it has none.
 Interval = tuple[float, float | None]
@@ -84,13 +85,20 @@ class Existence:
 
     def contains(self, epsilon: float) -> bool:
         """Whether an ε lies in one of the intervals."""
-        return any(a <= epsilon and (b is None or epsilon <= b) for a, b in self.intervals)
+        return any(
+            a <= epsilon and (b is None or epsilon <= b) for a, b in self.intervals
+        )
 
     def nearest(self, epsilon: float) -> float:
         """Return the nearest ε that works (infinite where none was found)."""
         if self.contains(epsilon):
             return epsilon
-        ends = [end for pair in self.intervals for end in pair if end is not None and end > 0]
+        ends = [
+            end
+            for pair in self.intervals
+            for end in pair
+            if end is not None and end > 0
+        ]
         return min(ends, key=lambda end: abs(end - epsilon), default=math.inf)
 
 
@@ -101,7 +109,7 @@ def exists(
     high: float | None = None,
     tolerance: float = 0.0,
     step: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Existence:
     r"""Return the set of ε for which the tight-constraints mechanism exists.
 
@@ -120,7 +128,7 @@ def exists(
         Look only at multiples of this step (then the ends of intervals are such multiples).
         With a tolerance and no step, the published 0.01 is taken.
     progress
-        Told the share that is done, by estimate, while samples are taken.
+        Called with the samples taken and, by estimate, their number.
 
     Examples
     --------
@@ -134,11 +142,13 @@ def exists(
     True
     """
     samples = Samples(low, high, tolerance, step)
-    decided = None if tolerance or step else _by_rule(graph) or _by_polynomials(graph)
+    decided = (
+        None if tolerance or step else _by_theorem(graph) or _by_polynomials(graph)
+    )
     return decided or _by_samples(graph, samples, progress)
 
 
-def dominance_level(graph: AnswerGraph, prior: NDArray[np.float64] | None = None) -> float:
+def dominance_level(graph: AnswerGraph, prior: Floats | None = None) -> float:
     r"""Return the ε from which on Φ is diagonally dominant: rows sum to at most 2, so z ≥ 0.
 
     With a positive prior, the ε from which on :math:`\Phi\pi \le 2\pi`: then it is regular, by
@@ -149,7 +159,8 @@ def dominance_level(graph: AnswerGraph, prior: NDArray[np.float64] | None = None
     (2.397895, 2.397895)
     """
     graph._check_row("a vector over the answers")
-    largest, high = _largest_row_sum(graph, prior), 1.0
+    largest = _largest_row_sum(graph, prior)
+    high = 1.0
 
     def fits(epsilon: float) -> bool:
         return largest(math.exp(-epsilon)) <= 2
@@ -165,12 +176,15 @@ def _border(
     """Return by bisection a point next to the border of a condition, where it holds."""
     while abs(within - without) > accuracy:
         middle = (without + within) / 2
-        without, within = (without, middle) if holds(middle) else (middle, within)
+        if holds(middle):
+            within = middle
+        else:
+            without = middle
     return within
 
 
 def _largest_row_sum(
-    graph: AnswerGraph, prior: NDArray[np.float64] | None
+    graph: AnswerGraph, prior: Floats | None
 ) -> Callable[[float], float]:
     """Return the rule from α to the largest entry of Φπ, beside that of π (by default all 1)."""
     if graph.box and prior is None:
@@ -181,7 +195,8 @@ def _largest_row_sum(
         # to more than 2, and that is all that is asked.
         spheres = np.array(graph.ball_sizes(middle)[:300], np.float64)
         return lambda alpha: float(spheres @ alpha ** np.arange(len(spheres)))
-    structure, weights = structure_of(graph), np.ones(graph.size) if prior is None else prior
+    structure = structure_of(graph)
+    weights = np.ones(graph.size) if prior is None else prior
     return lambda alpha: float((structure.apply(alpha, weights) / weights).max())
 
 
@@ -195,11 +210,14 @@ def nearest_level(graph: AnswerGraph, epsilon: float, many: int = 50_000) -> flo
     if graph.size < many:
         return exists(graph).nearest(epsilon)
     least = smallest_entry(graph, enough=0.0)
+    # From the dominance level on z ≥ 0 is certain: bisection has an end where it holds.
     high = max(epsilon, dominance_level(graph))
     return _border(lambda level: least(level) >= 0, epsilon, high, accuracy=1e-5)
 
 
-def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[float], float]:
+def smallest_entry(
+    graph: AnswerGraph, enough: float = -math.inf
+) -> Callable[[float], float]:
     """Return the rule from ε to the smallest entry of z, no number where Φ is singular.
 
     Parameters
@@ -219,14 +237,18 @@ def smallest_entry(graph: AnswerGraph, enough: float = -math.inf) -> Callable[[f
     graph._check_row("a vector over the answers")
     structure = structure_of(graph)
     if graph.size <= Cells.most_answers and structure.cells_are_quicker:
-        cells, ones = cells_of(graph), np.ones(graph.size)
+        cells = cells_of(graph)
+        ones = np.ones(graph.size)
         return lambda epsilon: float(cells.solve(math.exp(-epsilon), ones).min())
     return lambda epsilon: structure.least(math.exp(-epsilon), enough)
 
 
-def _by_rule(graph: AnswerGraph) -> Existence | None:
+def _by_theorem(graph: AnswerGraph) -> Existence | None:
+    """Decide by what the graph is: a product, a tree, or the same everywhere."""
+    # Φ of a product is the Kronecker product of those of its factors, and so is z.
     if graph.product == "cartesian":
         return on_every_factor([exists(factor) for factor in set(graph.factors)])
+    # On a tree z_i = (1 + α - α·degree(i)) / (1 + α): the largest degree decides.
     if not graph.has_lengths and graph.is_tree:
         degree = graph.max_degree
         start = math.log(degree - 1) if degree > 2 else 0.0
@@ -239,6 +261,7 @@ def _by_rule(graph: AnswerGraph) -> Existence | None:
 
 
 def _by_polynomials(graph: AnswerGraph) -> Existence | None:
+    """Decide by the signs of exact polynomials in α, where there are few cells."""
     if graph.has_lengths or graph.size > Cells.most_answers:
         return None
     # On a line only the two ends may be exchanged: half as many cells as answers.
@@ -250,21 +273,24 @@ def _by_polynomials(graph: AnswerGraph) -> Existence | None:
     return exact_levels(cells, f"on {cells.size} cells of {graph.size} answers")
 
 
-def exact_levels(cells: Cells, where: str, rhs: Sequence[int] | None = None) -> Existence:
+def exact_levels(
+    cells: Cells, where: str, rhs: Sequence[int] | None = None
+) -> Existence:
     r"""Return the ε for which :math:`Q\zeta = b` has a solution ζ ≥ 0, by exact polynomials.
 
     >>> from tightrope.graphs import Star
     >>> exact_levels(cells_of(Star(3)), "on a star").minimum == math.log(2)
     True
     """
-    found: list[Interval] = []
+    intervals: list[Interval] = []
+    # Pieces of (0, 1) in α, from its end: ε = -ln α grows the other way.
     for low, high in reversed(pieces(cells, rhs or [1] * cells.size)):
         start = -math.log(high) if float(high) < 1 else 0.0
-        found.append((start, -math.log(low) if float(low) else None))
+        intervals.append((start, -math.log(low) if float(low) else None))
     words = f"exact polynomials in α {where}"
-    if any(start == end for start, end in found):
+    if any(start == end for start, end in intervals):
         words += "; single ε where Φ is singular by a numerical residual"
-    return Existence(tuple(found), words)
+    return Existence(tuple(intervals), words)
 
 
 def on_every_factor(parts: Sequence[Existence]) -> Existence:
@@ -276,7 +302,8 @@ def on_every_factor(parts: Sequence[Existence]) -> Existence:
     """
     return Existence(
         intersection([part.intervals for part in parts]),
-        "every factor of the product: " + "; ".join(sorted({part.method for part in parts})),
+        "every factor of the product: "
+        + "; ".join(sorted({part.method for part in parts})),
         max(part.accuracy for part in parts),
         all(part.exact for part in parts),
         max(part.resolution for part in parts),
@@ -293,7 +320,12 @@ def intersection(sets: list[tuple[Interval, ...]]) -> tuple[Interval, ...]:
     out: list[tuple[float, float]] = [(0.0, math.inf)]
     for intervals in sets:
         pairs = [(a, math.inf if b is None else b) for a, b in intervals]
-        out = [(max(a, c), min(b, d)) for a, b in out for c, d in pairs if max(a, c) <= min(b, d)]
+        out = [
+            (max(a, c), min(b, d))
+            for a, b in out
+            for c, d in pairs
+            if max(a, c) <= min(b, d)
+        ]
     return tuple((a, None if b == math.inf else b) for a, b in sorted(out))
 
 
@@ -329,17 +361,20 @@ class Samples:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        low, high, tolerance, step = self.low, self.high, self.tolerance, self.step
-        if not (math.isfinite(tolerance) and tolerance >= 0):
-            raise InputError(f"the tolerance must be at least 0, got {tolerance}")
-        for name, bound in (("low", low), ("high", high), ("step", step)):
+        low = self.low
+        high = self.high
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError(f"the tolerance must be at least 0, got {self.tolerance}")
+        for name, bound in (("low", low), ("high", high), ("step", self.step)):
             if bound is not None and not (math.isfinite(bound) and bound > 0):
                 raise InputError(f"{name} must be a positive number, got {bound}")
         if low is not None and high is not None and low >= high:
             raise InputError(f"low must be below high, got {low} and {high}")
 
 
-def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_000) -> int:
+def sample_count(
+    size: int, *, count: int = 200, few: int = 48, many: int = 50_000
+) -> int:
     """Return how many samples of ε are taken: few where each costs a solution on many answers.
 
     >>> sample_count(1000), sample_count(10**6)
@@ -350,24 +385,26 @@ def sample_count(size: int, *, count: int = 200, few: int = 48, many: int = 50_0
 
 @functools.lru_cache(maxsize=32)
 def _by_samples(
-    graph: AnswerGraph, samples: Samples, progress: Callable[[float], None] | None = None
+    graph: AnswerGraph,
+    samples: Samples,
+    progress: ProgressCallback | None = None,
 ) -> Existence:
     """Sample the smallest entry of y = z/n; a change of sign takes some more samples."""
     from threadpoolctl import threadpool_limits
 
     count = sample_count(1 if structure_of(graph).least_is_cheap else graph.size)
-    enough, taken = -samples.tolerance * graph.size, itertools.count(1)
-    least = smallest_entry(graph, enough)
+    least = smallest_entry(graph, enough=-samples.tolerance * graph.size)
+    taken = itertools.count(1)
 
-    def told(epsilon: float) -> float:
+    def sample(epsilon: float) -> float:
         if progress is not None:
             # About 30 more samples narrow a change of sign down.
-            progress(min(1.0, next(taken) / (count + 30)))
+            progress(Progress("sampling levels", next(taken), count + 30))
         return least(epsilon) / graph.size
 
     # Many small systems: on a busy machine threads cost them more than they save.
     with threadpool_limits(1, "blas"):
-        return sampled(told, dominance_level(graph), samples, count)
+        return sampled(sample, dominance_level(graph), samples, count)
 
 
 def sampled(
@@ -394,7 +431,9 @@ def sampled(
     >>> sampled(lambda e: e - 1, 3, Samples(tolerance=0.105)).intervals
     ((0.9, None),)
     """
-    low, stop, tolerance = samples.low, samples.high or sure, samples.tolerance
+    low = samples.low
+    stop = samples.high or sure
+    tolerance = samples.tolerance
     if tolerance or samples.step:
         gap = accuracy = samples.step or 0.01
         points = _multiples(gap, low or gap, stop)
@@ -402,7 +441,8 @@ def sampled(
         # Without bisection a border is the nearest point where the condition holds.
         narrow = math.inf
     else:
-        start, accuracy = low or 0.01, 1e-10
+        start = low or 0.01
+        accuracy = 1e-10
         points = np.geomspace(start, max(min(stop, sure), start * 1.01), count).tolist()
         gap = max(b - a for a, b in itertools.pairwise(points))
         words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
@@ -413,15 +453,19 @@ def sampled(
         return least(epsilon) >= -tolerance
 
     known = [holds(point) for point in points]
+    # Ends in order: where the condition begins to hold, ceases to, begins again, …
     ends = [points[0]] if known[0] else []
     for (a, before), (b, after) in itertools.pairwise(zip(points, known, strict=True)):
         if before != after:
             ends.append(_border(holds, *((a, b) if after else (b, a)), narrow))
-    found = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
-    return Existence(found, words, accuracy, False, gap, (points[0], limit), tolerance)
+    intervals = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
+    searched = points[0], limit
+    return Existence(intervals, words, accuracy, False, gap, searched, tolerance)
 
 
-def _multiples(step: float, start: float, stop: float, most: int = 100_000) -> list[float]:
+def _multiples(
+    step: float, start: float, stop: float, most: int = 100_000
+) -> list[float]:
     """Return the multiples of a step from start to stop, or the next one; too many are refused."""
     if (stop - start) / step > most:
         raise TooLarge(
@@ -430,7 +474,8 @@ def _multiples(step: float, start: float, stop: float, most: int = 100_000) -> l
         )
     # 0.3 / 0.1 is a little less than 3.
     rounding = 1e-9
-    first, last = math.ceil(start / step - rounding), math.ceil(stop / step - rounding)
+    first = math.ceil(start / step - rounding)
+    last = math.ceil(stop / step - rounding)
     return [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
 
 
@@ -480,17 +525,22 @@ def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLe
         parts = [singular_epsilons(factor) for factor in set(graph.factors)]
         joined = sorted({epsilon for part in parts for epsilon in part.epsilons})
         return SingularLevels(
-            tuple(joined), all(part.exact for part in parts), "a factor of the product is singular"
+            tuple(joined),
+            all(part.exact for part in parts),
+            "a factor of the product is singular",
         )
     unit = not graph.has_lengths
     if unit and (graph.is_clique or graph.is_cycle or graph.is_tree):
-        return SingularLevels((), True, "Φ is positive definite on trees, cycles and cliques")
+        return SingularLevels(
+            (), True, "Φ is positive definite on trees, cycles and cliques"
+        )
     if graph.size > most_answers:
         raise TooLarge(
             f"the eigenvalues of Φ are sampled up to {most_answers} answers, "
             f"{graph.name} has {graph.size}"
         )
     if unit and (single := single_cells(graph)).fit_exactly:
+        # D of Cramer's rule is the determinant of Φ.
         roots = exact.unit_roots([single.cramer([1] * single.size)[0]])
         levels = sorted(-math.log(root) for root in roots)
         return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
@@ -508,6 +558,9 @@ def _by_inertia(dense: DenseStructure, count: int = 200) -> SingularLevels:
 
     points = np.geomspace(0.02, 8.0, count).tolist()
     samples = itertools.pairwise((point, negative(point)) for point in points)
-    found = [change(a, b, many) for (a, many), (b, others) in samples if many != others]
+    # An eigenvalue that touches 0 between two samples without crossing it is not seen.
+    levels = [
+        change(a, b, before) for (a, before), (b, after) in samples if before != after
+    ]
     words = f"changes of the number of negative eigenvalues over {count} samples of ε"
-    return SingularLevels(tuple(found), False, words)
+    return SingularLevels(tuple(levels), False, words)

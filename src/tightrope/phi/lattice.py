@@ -49,24 +49,20 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft
-from scipy.linalg import solve_banded
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, bicgstab, cg, minres, splu
 
+from tightrope.arrays import AnyArray, Floats, Ints
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
 from tightrope.phi.cells import Cells, Places
 from tightrope.phi.structure import Alpha, DenseStructure, Structure
 
 #: From the array of differences along each axis (broadcast) to distances.
-Rule = Callable[[Sequence[NDArray[Any]]], NDArray[Any]]
+DistanceRule = Callable[[Sequence[AnyArray]], AnyArray]
 #: How far a combined row may reach from its answer, and all such steps along two axes.
 MARGIN = 3
 STEPS = np.array(list(itertools.product(range(-MARGIN, MARGIN + 1), repeat=2)))
-
-Floats = NDArray[np.float64]
 
 
 class LatticeStructure(Structure):
@@ -96,7 +92,8 @@ class LatticeStructure(Structure):
 
     words = "conjugate gradients on FFT products"
     #: Relative residual at which iterations stop, and the most steps they may take.
-    tolerance, steps = 1e-13, 1000
+    tolerance = 1e-13
+    steps = 1000
     #: Largest residual, beside the right-hand side, of what elimination finds.
     residual = 1e-9
     #: Bound of the symbol below which elimination on cells is tried before iterations.
@@ -111,14 +108,20 @@ class LatticeStructure(Structure):
         self,
         graph: AnswerGraph,
         shape: Sequence[int],
-        rule: Rule,
-        points: NDArray[np.int64] | slice = slice(None),
+        rule: DistanceRule,
+        points: Ints | slice = slice(None),
         widths: Sequence[int] = (),
     ) -> None:
         super().__init__(graph.size)
-        self.shape, self.points = tuple(shape), points
-        self._rule, self._graph, self._widths = rule, graph, tuple(widths)
-        self._box = tuple(fft.next_fast_len(2 * side - 1, real=True) for side in shape)
+        self.shape = tuple(shape)
+        self.points = points
+        self._rule = rule
+        self._graph = graph
+        self._widths = tuple(widths)
+        # At least twice the side along each axis, so that no difference wraps around.
+        self._box = tuple(
+            scipy.fft.next_fast_len(2 * side - 1, real=True) for side in shape
+        )
 
     @classmethod
     def of(cls, graph: AnswerGraph) -> Self | None:
@@ -145,77 +148,90 @@ class LatticeStructure(Structure):
         return DenseStructure(self._graph) if few else None
 
     @functools.lru_cache(maxsize=3)  # noqa: B019 - a few large arrays, kept while α is the same
-    def _kernel(self, alpha: Alpha, box: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    def _kernel(
+        self, alpha: Alpha, box: tuple[int, ...], kind: np.dtype[Any]
+    ) -> AnyArray:
         """Return the Fourier transform of the powers of α wrapped into a box."""
         # Differences along a side: first those ahead, then those behind.
         steps = [np.r_[: side // 2 + 1, side // 2 + 1 - side : 0] for side in box]
         distance = self._rule(np.ix_(*steps))
         powers = kind.type(alpha) ** np.arange(int(distance.max()) + 1)
-        transform = fft.rfftn(powers[distance], workers=self.workers)
+        transform = scipy.fft.rfftn(powers[distance], workers=self.workers)
+        # Distances are even in the differences, so the transform is real.
         return np.asarray(transform.real)
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by Fourier transforms."""
         if x.ndim > 1:
             return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
         return self._filter(x, self._kernel(alpha, self._box, x.dtype), self._box)
 
     def _filter(
-        self, x: NDArray[Any], spectrum: NDArray[Any], box: tuple[int, ...]
-    ) -> NDArray[Any]:
+        self, x: AnyArray, spectrum: AnyArray, box: tuple[int, ...]
+    ) -> AnyArray:
         grid = np.zeros(self.shape, x.dtype)
         grid.ravel()[self.points] = x
-        wave = fft.rfftn(grid, box, workers=self.workers)
+        wave = scipy.fft.rfftn(grid, box, workers=self.workers)
         wave *= spectrum
-        full = fft.irfftn(wave, box, workers=self.workers, overwrite_x=True)
+        full = scipy.fft.irfftn(wave, box, workers=self.workers, overwrite_x=True)
         part = full[tuple(slice(side) for side in self.shape)].ravel()
         return np.ascontiguousarray(part[self.points])
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Solve iteratively to a relative residual of ``tolerance``."""
         if b.ndim > 1:
             return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
         floor = self._floor(alpha)
         if floor is None and self._small is not None:
             return self._small.solve(alpha, b)
+        # Conjugate gradients take about √(max f / min f) steps: many where the floor is low.
         if floor is None or floor < self.small_floor:
             folded = self._by_cells(alpha, b)
             if folded is not None:
                 return folded
         square = (self.size, self.size)
-        phi = LinearOperator(square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64)
+        phi = scipy.sparse.linalg.LinearOperator(
+            square, matvec=lambda x: self.apply(alpha, x), dtype=np.float64
+        )
         if floor is not None:
-            rough = self._kernel(alpha, self.shape, b.dtype)
-            inverse = 1 / np.maximum(rough, rough.max() * self.least_share)
-            near = LinearOperator(
-                square, matvec=lambda x: self._filter(x, inverse, self.shape), dtype=np.float64
+            # The circulant matrix of the box wrapped to a torus: its spectrum is one transform.
+            circulant = self._kernel(alpha, self.shape, b.dtype)
+            inverse = 1 / np.maximum(circulant, circulant.max() * self.least_share)
+            preconditioner = scipy.sparse.linalg.LinearOperator(
+                square,
+                matvec=lambda x: self._filter(x, inverse, self.shape),
+                dtype=np.float64,
             )
-            x, left = cg(phi, b, rtol=self.tolerance, maxiter=self.steps, M=near)
+            x, failed = scipy.sparse.linalg.cg(
+                phi, b, rtol=self.tolerance, maxiter=self.steps, M=preconditioner
+            )
         else:
-            x, left = minres(phi, b, rtol=self.tolerance, maxiter=self.steps)
-        if left and self._small is not None:
+            x, failed = scipy.sparse.linalg.minres(
+                phi, b, rtol=self.tolerance, maxiter=self.steps
+            )
+        if failed and self._small is not None:
             return self._small.solve(alpha, b)
-        if left:
+        if failed:
             raise CheckFailed(
                 f"Φx = b on {self.size} answers did not converge in {self.steps} steps at "
                 f"α = {alpha:.6g}: take a larger ε"
             )
         return np.asarray(x)
 
-    def _by_cells(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def _by_cells(self, alpha: float, b: Floats) -> Floats | None:
         """Solve on cells of answers that see the same, where b is alike on them and they fit."""
         if not (self._widths and self._is_alike(b) and self.cells.are_few):
             return None
-        found = self.cells.solve(alpha, b)
-        return found if self._fits(alpha, found, b) else None
+        x = self.cells.solve(alpha, b)
+        return x if self._fits(alpha, x, b) else None
 
-    def _is_alike(self, b: NDArray[np.float64]) -> bool:
+    def _is_alike(self, b: Floats) -> bool:
         """Whether b is the same on every cell; then it is the same read backwards."""
         return np.array_equal(b, b[::-1]) and self.cells.holds(b)
 
-    def _fits(self, alpha: float, found: NDArray[Any], b: NDArray[Any]) -> bool:
-        left = self.apply(alpha, found) - b
-        return bool(np.abs(left).max() <= self.residual * np.abs(b).max())
+    def _fits(self, alpha: float, x: AnyArray, b: AnyArray) -> bool:
+        residual = self.apply(alpha, x) - b
+        return bool(np.abs(residual).max() <= self.residual * np.abs(b).max())
 
     @functools.cached_property
     def cells(self) -> Cells:
@@ -226,7 +242,9 @@ class LatticeStructure(Structure):
         >>> nine.cells.label.reshape(3, 3).tolist()
         [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
         """
-        shape, points = self.shape, np.indices(self.shape, np.int32).reshape(len(self.shape), -1)
+        shape = self.shape
+        points = np.indices(self.shape, np.int32).reshape(len(self.shape), -1)
+        # The distance of every coordinate from the nearer end.
         near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
         # Axes with the same side and width may change places.
         kinds = list(zip(shape, self._widths, strict=True))
@@ -236,7 +254,7 @@ class LatticeStructure(Structure):
         keys = np.ravel_multi_index(tuple(near), shape)
         _, first, label = np.unique(keys, return_index=True, return_inverse=True)
 
-        def codes(some: Places, others: Places) -> NDArray[Any]:
+        def codes(some: Places, others: Places) -> AnyArray:
             apart = points[:, None, others] - points[:, some, None]
             return self._rule(list(apart)).astype(np.uint16)
 
@@ -245,7 +263,11 @@ class LatticeStructure(Structure):
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         """Return the smallest entry of z with Φz = 1, on cells where they fit."""
-        folded = self._by_cells(alpha, np.ones(self.size)) if self.cells_are_quicker else None
+        folded = (
+            self._by_cells(alpha, np.ones(self.size))
+            if self.cells_are_quicker
+            else None
+        )
         return super().least(alpha, enough) if folded is None else float(folded.min())
 
     def is_singular(self, alpha: float) -> bool:
@@ -297,7 +319,7 @@ class PlaneStructure(LatticeStructure):
         short, long = sorted(size for size, _ in box)
         return super().of(graph) if long <= longest * short else None
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
         if x.ndim > 1:
             return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
@@ -305,9 +327,11 @@ class PlaneStructure(LatticeStructure):
         rate = x.dtype.type(alpha)
         wave = np.zeros(shape, x.dtype)
         wave.ravel()[place[1:-1, 1:-1].ravel()] = x
+        # (1-α²) / |1-αU|², then the same for V: one recurrence each way along either diagonal.
         for _ in range(2):
             wave = _both_ways(rate, np.ascontiguousarray(wave.transpose(2, 1, 0)))
         seen = wave.ravel()[place]
+        # 1 + 2α (cos θx + cos θy) / (1+α)²: a five-point stencil
         beside = seen[:-2, 1:-1] + seen[2:, 1:-1] + seen[1:-1, :-2] + seen[1:-1, 2:]
         return np.asarray((seen[1:-1, 1:-1] + rate / (1 + rate) ** 2 * beside).ravel())
 
@@ -315,19 +339,22 @@ class PlaneStructure(LatticeStructure):
     def _diagonals(self) -> tuple[NDArray[np.int32], tuple[int, int, int]]:
         """Where every answer, and a margin of one, lies in two grids of diagonals."""
         rows, columns = (side + 2 for side in self.shape)
-        x, y = np.arange(rows)[:, None], np.arange(columns)[None, :]
-        up, down = x + y, x - y + columns - 1
+        x = np.arange(rows)[:, None]
+        y = np.arange(columns)[None, :]
+        up = x + y
+        down = x - y + columns - 1
         side = (rows + columns) // 2 + 1
         # A step along a diagonal changes one of the two by 2: even and odd ones never meet.
         place = (up // 2 * 2 + up % 2) * side + down // 2
         return place.astype(np.int32), (side, 2, side)
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Solve the short rows where they are few or few steps do, else by conjugate gradients."""
         if b.ndim == 1:
-            found = self._rows(self._is_alike(b)).solve(alpha, b)
-            if found is not None and (alpha <= ShortRows.steep or self._fits(alpha, found, b)):
-                return found
+            x = self._rows(self._is_alike(b)).solve(alpha, b)
+            # At a steep α rows nearly cancel: what elimination finds is checked.
+            if x is not None and (alpha <= ShortRows.steep or self._fits(alpha, x, b)):
+                return x
         return super().solve(alpha, b)
 
     @functools.lru_cache(maxsize=2)  # noqa: B019 - the same at every α
@@ -354,14 +381,18 @@ class ShortRows:
     #: The α from which on iterations take too many steps.
     steep = 0.85
     #: Most rows that are eliminated: where iterations would do, and at a steep α.
-    eliminated, most_eliminated = 15_000, 150_000
+    eliminated = 15_000
+    most_eliminated = 150_000
 
     def __init__(self, shape: tuple[int, ...], cells: Cells | None = None) -> None:
-        every = np.arange(math.prod(shape))
-        self._label, first = (cells.label, cells.first) if cells else (every, every)
-        self._shape, place = shape, np.unravel_index(first, shape)
+        answers = np.arange(math.prod(shape))
+        self._label, first = (cells.label, cells.first) if cells else (answers, answers)
+        self._shape = shape
+        place = np.unravel_index(first, shape)
+        # 0, 1 or 2 along each axis: near the first edge, in the middle, near the last.
         near = [
-            (at >= 2) + (at >= n - 2).astype(np.int64) for at, n in zip(place, shape, strict=True)
+            (at >= 2) + (at >= n - 2).astype(np.int64)
+            for at, n in zip(place, shape, strict=True)
         ]
         self._zone = 3 * near[0] + near[1]
         # Places and steps in a box with a margin that no step leaves.
@@ -370,26 +401,32 @@ class ShortRows:
         self._steps = STEPS @ (wide, 1)
         labels = np.pad(self._label.reshape(shape), MARGIN, constant_values=-1).ravel()
         # Rows, columns and places in the table of the entries that lie in the box.
-        found = []
+        entries = []
+        # Which entries are 0 does not depend on α.
         for zone, used in enumerate(_weights(0.5)[1] != 0):
-            row, k = np.flatnonzero(self._zone == zone)[:, None], np.flatnonzero(used)
+            row = np.flatnonzero(self._zone == zone)[:, None]
+            k = np.flatnonzero(used)
             column = labels[self._place[row] + self._steps[k]]
             all_three = np.broadcast_arrays(row, column, zone * len(STEPS) + k)
-            found.append([part[column >= 0] for part in all_three])
-        self._entries = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+            entries.append([part[column >= 0] for part in all_three])
+        self._entries = [np.concatenate(parts) for parts in zip(*entries, strict=True)]
 
     def combined(self, alpha: float, b: Floats) -> Floats:
         """Return what is done to a right-hand side."""
-        table, wide = _weights(alpha)[0], np.pad(b.reshape(self._shape), MARGIN).ravel()
+        table = _weights(alpha)[0]
+        wide = np.pad(b.reshape(self._shape), MARGIN).ravel()
         out = np.zeros(len(self._zone))
         for k in np.flatnonzero(table.any(axis=0)):
             out += table[self._zone, k] * wide[self._place + self._steps[k]]
         return out
 
-    def at(self, alpha: float) -> csr_array:
+    def at(self, alpha: float) -> scipy.sparse.csr_array:
         """Return what is left of Φ."""
-        (row, column, code), count = self._entries, len(self._zone)
-        return csr_array((_weights(alpha)[1].ravel()[code], (row, column)), (count, count))
+        row, column, code = self._entries
+        count = len(self._zone)
+        return scipy.sparse.csr_array(
+            (_weights(alpha)[1].ravel()[code], (row, column)), (count, count)
+        )
 
     def solve(self, alpha: float, b: Floats, steps: int = 300) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
@@ -397,14 +434,20 @@ class ShortRows:
         few = len(self._zone) <= (self.most_eliminated if steep else self.eliminated)
         if steep and not few:
             return None
-        short, right = self.at(alpha), self.combined(alpha, b)
+        short = self.at(alpha)
+        right = self.combined(alpha, b)
         if not few:
-            x, left = bicgstab(short, right, rtol=LatticeStructure.tolerance, maxiter=steps)
-            return None if left else np.asarray(x[self._label])
+            x, failed = scipy.sparse.linalg.bicgstab(
+                short, right, rtol=LatticeStructure.tolerance, maxiter=steps
+            )
+            return None if failed else np.asarray(x[self._label])
         # Pivots down to this share of the largest entry beside them stay on the diagonal: that
         # keeps the order in which few entries fill in.
-        pivot, symmetric = 1e-3, {"SymmetricMode": True}
-        factors = splu(short.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=pivot, options=symmetric)
+        pivot = 1e-3
+        symmetric = {"SymmetricMode": True}
+        factors = scipy.sparse.linalg.splu(
+            short.tocsc(), "MMD_AT_PLUS_A", diag_pivot_thresh=pivot, options=symmetric
+        )
         return np.asarray(factors.solve(right)[self._label])
 
 
@@ -417,23 +460,25 @@ def _weights(alpha: float) -> tuple[Floats, Floats]:
     corner by 1-α: what is left is of order 1.
     """
     # Near α = 1 the rows nearly cancel.
-    rate, made = np.longdouble(alpha), []
+    rate = np.longdouble(alpha)
+    combined_rows = []
     for zones in itertools.product((-1, 0, 1), repeat=2):
         rows = (STEPS == 0).all(axis=1).astype(np.longdouble)
         for step in itertools.product((-1, 1), repeat=2):
-            # Near an edge only the factors that lead away from it.
+            # A factor 1 - αU^{±1} or 1 - αV^{±1}; near an edge only those that lead away from it.
             if zones[0] * step[0] <= 0 and zones[1] * step[1] <= 0:
                 rows = rows - rate * np.roll(rows, (2 * MARGIN + 1) * step[0] + step[1])
-        made.append(rows / (1 - rate) ** (2 if 0 in zones else 1))
-    combined = np.stack(made)
+        combined_rows.append(rows / (1 - rate) ** (2 if 0 in zones else 1))
+    combined = np.stack(combined_rows)
     far = np.abs(STEPS[:, None] - STEPS).max(axis=2)
     short = combined @ (rate ** np.arange(2 * MARGIN + 1))[far]
+    # Entries that vanish are round-off of the sum of absolute values.
     zero = 8 * np.finfo(np.longdouble).eps * np.abs(combined).sum(axis=1, keepdims=True)
     short[np.abs(short) <= zero] = 0
     return combined.astype(np.float64), short.astype(np.float64)
 
 
-def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:
+def _both_ways(rate: Any, wave: AnyArray) -> AnyArray:
     """Return the sums over all entries along the first axis, times the rate for every step."""
     out = wave.copy()
     for order in (range(1, len(wave)), range(len(wave) - 2, -1, -1)):
@@ -445,8 +490,8 @@ def _both_ways(rate: Any, wave: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _chebyshev(widths: Sequence[int], apart: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    far: list[NDArray[Any]] = [
+def _chebyshev(widths: Sequence[int], apart: Sequence[Ints]) -> Ints:
+    far: list[AnyArray] = [
         -(-np.abs(a).astype(np.int32) // w) for a, w in zip(apart, widths, strict=True)
     ]
     return functools.reduce(np.maximum, far)
@@ -479,7 +524,8 @@ def symbol_floor(
         root = alpha ** (1 / len(widths))
         return float(((1 - root) / (1 + root)) ** len(widths))
     # The first power cut off is at most ``cut`` alone.
-    axes, reach = len(widths), 1 + int(math.log(cut) / math.log(alpha))
+    axes = len(widths)
+    reach = 1 + int(math.log(cut) / math.log(alpha))
     while True:
         sides = [2 * reach * width + 1 for width in widths]
         if math.prod(sides) > most:
@@ -490,23 +536,30 @@ def symbol_floor(
     steps = [np.arange(side) - side // 2 for side in sides]
     apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
+    # |∂²f| ≤ Σ α^d Δ² along each axis: between two points of the grid f falls by at most gap.
     bend = sum(float((values * a**2).sum()) for a in apart)
     points = {1: 1 << 16, 2: 1 << 10}.get(axes, 1 << int(math.log2(most) / axes))
     wrapped = np.zeros((points,) * axes)
     np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
     least = float(np.fft.rfftn(wrapped).real.min())
+    # With steps of h = 2π/points, no angle is further than h/2 from the grid along an axis.
     gap = bend * axes * (2 * math.pi / points) ** 2 / 8
-    floor = least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
+    floor = (
+        least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
+    )
     return floor if floor > 0 else None
 
 
-def _outside(alpha: float, widths: Sequence[int], reach: int, more: float = 1.01) -> float:
+def _outside(
+    alpha: float, widths: Sequence[int], reach: int, more: float = 1.01
+) -> float:
     """Bound the sum of the powers of α over differences farther than ``reach``.
 
     Shells beyond those added up are less than ``more`` adds: their powers are below e^-60 of the
     first one's.
     """
     far = reach + np.arange(2 + int(60 / -math.log(alpha)))
+    # A ball of the maximum norm has Π_k (2·r·w_k + 1) points.
     balls = np.prod(2.0 * np.multiply.outer(far, widths) + 1, axis=1)
     return float(np.diff(balls) @ alpha ** far[1:]) * more
 
@@ -536,7 +589,8 @@ class PathPowerStructure(LatticeStructure):
 
         Every row needs a partner one width away, and elimination takes n·w² steps.
         """
-        size, width = graph.size, graph.power
+        size = graph.size
+        width = graph.power
         if width is None or size < 2 * width or size * width**2 > most_work:
             return None
         return super().of(graph)
@@ -546,18 +600,20 @@ class PathPowerStructure(LatticeStructure):
         """The largest difference between neighbours."""
         return self._widths[0]
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by one recurrence from the left and one from the right."""
         left = _one_sided(alpha, x, self.width)
         right = _one_sided(alpha, x[::-1], self.width)[::-1]
-        return np.asarray(x + left + right)
+        return x + left + right
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         r"""Solve the banded system of row combinations."""
         reach = self.width - 1
         combined = _combine_rows(alpha, b, self.width)
         bands = _bands(alpha, self.size, self.width)
-        solved = solve_banded((reach, reach), bands, combined, overwrite_ab=True)
+        solved = scipy.linalg.solve_banded(
+            (reach, reach), bands, combined, overwrite_ab=True
+        )
         return np.asarray(solved, np.float64)
 
     def least(self, alpha: float, enough: float = -np.inf) -> float:
@@ -566,12 +622,13 @@ class PathPowerStructure(LatticeStructure):
         return super().least(alpha, enough) if modes is None else modes.least(enough)
 
 
-def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
+def _one_sided(alpha: Alpha, x: AnyArray, width: int) -> AnyArray:
     r"""Return :math:`\sum_{j<i} \alpha^{\lceil (i-j)/w \rceil} x_j` for every i.
 
     In blocks of w rows it is a first-order recurrence on sums over the last w entries; those
     sums are put together from two blocks, so that nothing cancels.
     """
+    # y_i = α (Σ_{i-w ≤ j < i} x_j + y_{i-w})
     blocks = -(-len(x) // width)
     padded = np.zeros((blocks * width, *x.shape[1:]), x.dtype)
     padded[: len(x)] = x
@@ -579,42 +636,51 @@ def _one_sided(alpha: Alpha, x: NDArray[Any], width: int) -> NDArray[Any]:
     before = np.cumsum(block, axis=1) - block if width > 1 else np.zeros_like(block)
     after = np.cumsum(block[:, ::-1], axis=1)[:, ::-1]
     before[1:] += after[:-1]
-    out = _recurrence(x.dtype.type(alpha), before)
+    rate = x.dtype.type(alpha)
+    out = recurrence(rate, rate * before)
     return np.asarray(out).reshape(padded.shape)[: len(x)]
 
 
-def _recurrence(rate: Any, steps: NDArray[Any], few: int = 2000) -> NDArray[Any]:
-    """Return y with y_t = rate·(y_{t-1} + steps_t), down the first axis.
+def recurrence(rate: Any, steps: AnyArray, few: int = 20_000) -> AnyArray:
+    """Return y with y_t = rate·y_{t-1} + steps_t, down the first axis.
 
     A few steps take less time here than the import of a signal library.
+
+    >>> recurrence(0.5, np.array([1.0, 0.0, 1.0])).tolist()
+    [1.0, 0.5, 1.25]
     """
     if len(steps) > few:
-        from scipy.signal import lfilter
-
         one = steps.dtype.type(1)
-        return np.asarray(lfilter(np.array([rate]), np.array([one, -rate]), steps, axis=0))
-    out = rate * steps
+        return np.asarray(
+            scipy.signal.lfilter(
+                np.array([one]), np.array([one, -rate], steps.dtype), steps, axis=0
+            )
+        )
+    out = steps.copy()
     for t in range(1, len(out)):
         out[t] += rate * out[t - 1]
-    return np.asarray(out)
+    return out
 
 
-def _combine_rows(alpha: float, b: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+def _combine_rows(alpha: float, b: Floats, width: int) -> Floats:
     """Apply the row combinations to the right-hand side, divided by 1-α."""
+    # (1+α²) b_i - α b_{i-w} - α b_{i+w}, one-sided at the ends
     out = b.copy()
     out[width:-width] *= 1 + alpha**2
     out[:-width] -= alpha * b[width:]
     out[width:] -= alpha * b[:-width]
-    return np.asarray(out / (1 - alpha))
+    return out / (1 - alpha)
 
 
-def _bands(alpha: float, size: int, width: int) -> NDArray[np.float64]:
+def _bands(alpha: float, size: int, width: int) -> Floats:
     """Return the diagonals of the combined rows, in LAPACK's layout, divided by 1-α."""
     reach = width - 1
+    # A combined row has 1 + α on its diagonal and α up to w - 1 beside it.
     bands = np.full((2 * reach + 1, size), alpha)
     bands[reach] = 1 + alpha
     rows = _end_rows(alpha, width)
     i, j = np.nonzero(rows)
+    # The last rows are the first ones, mirrored.
     for side in (bands, bands[::-1, ::-1]):
         side[reach + i - j, j] = rows[i, j]
     return bands
@@ -637,8 +703,8 @@ class Modes:
 
     Examples
     --------
-    >>> found = modes_of(1_000_001, 5, 0.36787944117144233)
-    >>> round(found.least(), 9), found.entries(np.array([0, 500_000])).round(6).tolist()
+    >>> modes = modes_of(1_000_001, 5, 0.36787944117144233)
+    >>> round(modes.least(), 9), modes.entries(np.array([0, 500_000])).round(6).tolist()
     (0.011351149, [0.464873, 0.146633])
     """
 
@@ -648,7 +714,7 @@ class Modes:
     logs: NDArray[np.complex128]
     weights: NDArray[np.complex128]
 
-    def entries(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    def entries(self, places: Ints) -> Floats:
         """Return some entries."""
         far = self.size - 1 - places
         out = np.full(len(places), self.middle)
@@ -664,18 +730,22 @@ class Modes:
         the modes have died away: first so many entries, then twice as many each time.
         """
         half = (self.size + 1) // 2
-        least, start = self.first, 1
+        least = self.first
+        start = 1
         while start < half and least >= enough:
             stop = min(half, start + count)
             least = min(least, float(self.entries(np.arange(start, stop)).min()))
             if self._faded(stop):
                 return min(least, self.middle)
-            start, count = stop, 2 * count
+            start = stop
+            count = 2 * count
         return least
 
     def _faded(self, place: int, weight: float = 1e-18) -> bool:
         """Whether from this entry on all modes together weigh less than a rounding."""
-        return bool(2 * (np.abs(self.weights) * np.exp(self.logs.real * place)).sum() < weight)
+        return bool(
+            2 * (np.abs(self.weights) * np.exp(self.logs.real * place)).sum() < weight
+        )
 
 
 def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | None:
@@ -686,42 +756,51 @@ def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | N
     """
     if not 1 <= width <= widest or size < 4 * width:
         return None
+    # Σ_{|k|<w} r^k in x = (r + 1/r)/2 is 1 + 2 Σ T_k(x); each root x has two r, with product 1.
     turns = np.polynomial.chebyshev.chebroots([1 + alpha, *[2 * alpha] * (width - 1)])
     roots = turns.astype(np.complex128)
+    # √(x² - 1) as two roots, with the branch cut on [-1, 1].
     split = np.sqrt(roots - 1) * np.sqrt(roots + 1)
     both = np.stack([roots - split, roots + split])
+    # Of each pair r, 1/r the mode that does not grow.
     logs = np.log(np.where(np.abs(both[0]) <= np.abs(both[1]), both[0], both[1]))
     # Rounding must not let a mode of modulus 1 grow over a million answers.
     logs = np.minimum(logs.real, 0) + 1j * logs.imag
+    # The constant c of the rule: c + α (2w-1) c = 1 - α
     middle = (1 - alpha) / (1 + alpha * (2 * width - 1))
     near = np.arange(1, 2 * width - 1)
     shapes = np.exp(np.outer(near, logs)) + np.exp(np.outer(size - 1 - near, logs))
     rows = _end_rows(alpha, width)
     matrix = np.hstack([rows[:, 1:] @ shapes, rows[:, :1]])
     try:
-        found = np.linalg.solve(matrix, 1 - middle * rows[:, 1:].sum(axis=1))
+        *weights, first = np.linalg.solve(matrix, 1 - middle * rows[:, 1:].sum(axis=1))
     except np.linalg.LinAlgError:
         return None
-    made = Modes(size, float(found[-1].real), middle, logs, found[:-1])
-    return made if _fits(made, rows, width, alpha) else None
+    modes = Modes(size, float(first.real), middle, logs, np.array(weights))
+    return modes if _fits(modes, rows, width, alpha) else None
 
 
-def _end_rows(alpha: float, width: int) -> NDArray[np.float64]:
+def _end_rows(alpha: float, width: int) -> Floats:
     """Return the combined rows at the first w answers, over the first 2w-1 answers.
 
     They are one-sided and see the entries beyond them with weight α(1+α).
     """
-    row, column = np.arange(width)[:, None], np.arange(2 * width - 1)[None, :]
+    row = np.arange(width)[:, None]
+    column = np.arange(2 * width - 1)[None, :]
     weights = np.where(column < row, alpha * (1 + alpha), alpha)
     weights = np.where(column == row, 1 + alpha, weights)
     return np.where(column - row < width, weights, 0.0)
 
 
 def _fits(
-    made: Modes, rows: NDArray[np.float64], width: int, alpha: float, tolerance: float = 1e-9
+    modes: Modes,
+    rows: Floats,
+    width: int,
+    alpha: float,
+    tolerance: float = 1e-9,
 ) -> bool:
     """Whether the entries near an end solve the rows there and the rule beyond them."""
-    near = made.entries(np.arange(3 * width))
+    near = modes.entries(np.arange(3 * width))
     ends = rows @ near[: rows.shape[1]] - 1
     windows = np.lib.stride_tricks.sliding_window_view(near[1:], 2 * width - 1)
     beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import dijkstra
+import scipy
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import AnyArray, Floats
 from tightrope.epsilon import Epsilon, Level, enclosed
 from tightrope.errors import CheckFailed
 from tightrope.graphs import AnswerGraph
@@ -66,11 +65,11 @@ class Solution:
     ([0.4, 0.8, 0.8, 0.8], True, True, 'closed form (tree)')
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     residual: float
     error: float | None
     method: str
-    kernel: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    kernel: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     consistent: bool = True
 
     @property
@@ -81,7 +80,8 @@ class Solution:
     @property
     def least(self) -> tuple[int, float]:
         """The place and value of the smallest entry (the first of those equal up to rounding)."""
-        smallest, rounding = float(self.values.min()), 1e-12
+        smallest = float(self.values.min())
+        rounding = 1e-12
         near = smallest + rounding * float(np.abs(self.values).max())
         return int(np.argmax(self.values <= near)), smallest
 
@@ -94,9 +94,7 @@ class Solution:
         return None if abs(smallest) <= self.error else smallest > 0
 
 
-def nonnegative(
-    matrix: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def nonnegative(matrix: Floats, b: Floats) -> tuple[Floats, Floats]:
     r"""Return :math:`x \ge 0` nearest to solving :math:`\Phi x = b`, and the residual.
 
     When the residual r is not zero it separates: :math:`\Phi r \le 0 < b \cdot r`.
@@ -141,7 +139,8 @@ class Phi:
     def __init__(self, graph: AnswerGraph, epsilon: Level) -> None:
         self.graph = graph
         self.epsilon = Epsilon.of(epsilon)
-        self.alpha, self.size = self.epsilon.alpha, graph.size
+        self.alpha = self.epsilon.alpha
+        self.size = graph.size
 
     @functools.cached_property
     def structure(self) -> Structure:
@@ -156,12 +155,12 @@ class Phi:
         # The quotient of two rounded integers.
         return np.longdouble(str(low.denominator)) / np.longdouble(str(low.numerator))
 
-    def row(self, i: int) -> NDArray[np.float64]:
+    def row(self, i: int) -> Floats:
         r"""Return row i, :math:`\alpha^{d(i,\cdot)}`."""
-        return np.asarray(self.alpha ** self.graph.distances_from(i).astype(np.float64))
+        return self.alpha ** self.graph.distances_from(i).astype(np.float64)
 
     @functools.cached_property
-    def row_sums(self) -> NDArray[np.float64]:
+    def row_sums(self) -> Floats:
         r""":math:`\Phi 1`: the sum of every row."""
         return frozen(self.structure.apply(self.alpha, np.ones(self.size)))
 
@@ -173,17 +172,20 @@ class Phi:
         from diagonal dominance.
         """
         rounding = 1e-12
+        # The largest sum of a row beside its diagonal, which is 1.
         beside = float(self.row_sums.max()) * (1 + rounding) - 1
         dominant = 1 / (1 - beside) if beside < 1 else None
         known = self.structure.inverse_norm(self.alpha)
-        return min((norm for norm in (dominant, known) if norm is not None), default=None)
+        return min(
+            (norm for norm in (dominant, known) if norm is not None), default=None
+        )
 
-    def matvec(self, x: ArrayLike) -> NDArray[Any]:
+    def matvec(self, x: ArrayLike) -> AnyArray:
         r"""Return :math:`\Phi x`, which is also :math:`x\Phi`: Φ is symmetric."""
         vector = self.check_vector(x, "the vector")
         return self.structure.apply(self.alpha, vector)
 
-    def reach(self, weights: ArrayLike) -> NDArray[np.float64]:
+    def reach(self, weights: ArrayLike) -> Floats:
         r"""Return :math:`v_j = \max_i w_i \alpha^{d(i,j)}` for weights :math:`w \ge 0`, no matrix.
 
         It is :math:`\Phi w` with a maximum in place of the sum: a few maxima over windows in a
@@ -201,9 +203,9 @@ class Phi:
             return reach_in_box(vector, self.graph.box, self.alpha)
         return _reach_by_search(self.graph, float(self.epsilon), vector)
 
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return Φ as an array; refused when it would not fit."""
-        return np.asarray(self.alpha ** self.graph.distance_matrix().astype(np.float64))
+        return self.alpha ** self.graph.distance_matrix().astype(np.float64)
 
     def solve(self, rhs: ArrayLike) -> Solution:
         r"""Solve :math:`\Phi x = b`; with :math:`b = \pi` it is :math:`y\Phi = \pi` [A, Def 5].
@@ -222,7 +224,7 @@ class Phi:
 
     def _solve(
         self,
-        b: NDArray[np.float64],
+        b: Floats,
         refinements: int = 4,
         tolerance: float = 1e-9,
         largest: float = 1e12,
@@ -233,46 +235,60 @@ class Phi:
         above the ``largest``, both relative to b: a nearly singular Φ answers with huge entries
         that cancel.
         """
-        structure, target = self.structure, b.astype(np.longdouble)
+        structure = self.structure
+        target = b.astype(np.longdouble)
         if structure.is_singular(self.alpha):
             return self._all_solutions(b)
-        best, rest, error, proven = np.zeros_like(target), target, None, False
+        best = np.zeros_like(target)
+        rest = target
+        error = None
+        proven = False
         with np.errstate(all="ignore"):
             for _ in range(refinements):
+                # x + Φ^{-1} (b - Φx): solved in doubles, the residual in extended precision
                 x = best + structure.solve(self.alpha, rest.astype(np.float64))
                 left = target - structure.apply(self.precise_alpha, x)
                 if not np.abs(left).max() < np.abs(rest).max():
                     break
-                best, rest, error = x, left, self._error(x, left)
+                best = x
+                rest = left
+                error = self._error(x, left)
+                # Every entry is farther from 0 than from the truth.
                 proven = error is not None and bool(error < np.abs(x).min())
-                if proven or (error is None and np.abs(left).max() <= self._enough(x, b)):
+                is_small = np.abs(left).max() <= self._enough(x, b)
+                if proven or (error is None and is_small):
                     break
-        residual, scale = float(np.abs(rest).max()), max(1.0, float(np.abs(b).max()))
+        residual = float(np.abs(rest).max())
+        scale = max(1.0, float(np.abs(b).max()))
         small = residual <= tolerance * scale and np.abs(best).max() < largest * scale
         if not (small or proven) and self.size <= DenseStructure.limit:
             return self._all_solutions(b)
         if b.any() and not best.any():
-            raise CheckFailed(f"{self!r} is nearly singular and was not solved: take another ε")
+            raise CheckFailed(
+                f"{self!r} is nearly singular and was not solved: take another ε"
+            )
         # Entries of the returned doubles are rounded once more, which is part of the error.
-        values, none = frozen(best.astype(np.float64)), np.zeros((self.size, 0))
+        values = frozen(best.astype(np.float64))
+        none = np.zeros((self.size, 0))
         return Solution(values, residual, error, structure.words, none)
 
-    def _weight(self, x: NDArray[Any]) -> NDArray[Any]:
+    def _weight(self, x: AnyArray) -> AnyArray:
         """Return Φ|x|, relative to which products with Φ and solutions round."""
         return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
 
     def _enough(
-        self, x: NDArray[Any], b: NDArray[Any], share: float = 1e-12, units: int = 16
+        self, x: AnyArray, b: AnyArray, share: float = 1e-12, units: int = 16
     ) -> float:
         """Return the residual that is small enough where no bound on the inverse is known.
 
         It is a share of the right-hand side, or some units of rounding of a solution in doubles.
         A smaller one would prove nothing.
         """
-        rounding = units * float(np.finfo(np.float64).eps) * float(self._weight(x).max())
+        unit = float(np.finfo(np.float64).eps)
+        rounding = units * unit * float(self._weight(x).max())
         return max(share * max(1.0, float(np.abs(b).max())), rounding)
 
-    def _error(self, x: NDArray[Any], rest: NDArray[Any], units: int = 64) -> float | None:
+    def _error(self, x: AnyArray, rest: AnyArray, units: int = 64) -> float | None:
         """Bound the distance of x from the true solution by the residual, or return ``None``.
 
         A product with Φ, the power α^d and α itself may round by so many units, and two more for
@@ -284,10 +300,12 @@ class Phi:
         unit = float(np.finfo(np.longdouble).eps)
         steps = units + 2 * float(self.graph.diameter)
         rounding = unit * steps * float(np.linalg.norm(self._weight(x)))
+        residual = float(np.linalg.norm(rest.astype(np.float64)))
         doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
-        return norm * (float(np.linalg.norm(rest.astype(np.float64))) + rounding) + doubles
+        # |x - x*|_∞ ≤ |Φ^{-1}|_2 (|b - Φx|_2 + its rounding), and x is rounded to doubles
+        return norm * (residual + rounding) + doubles
 
-    def _all_solutions(self, b: NDArray[np.float64], tolerance: float = 1e-11) -> Solution:
+    def _all_solutions(self, b: Floats, tolerance: float = 1e-11) -> Solution:
         """Return a solution, non-negative where there is one, and the kernel of Φ.
 
         Eigenvalues up to the tolerance, relative to the largest one, count as zero.
@@ -295,22 +313,27 @@ class Phi:
         matrix = self.matrix()
         values, vectors = np.linalg.eigh(matrix)
         zero = np.abs(values) <= tolerance * np.abs(values).max()
-        kernel, others = vectors[:, zero], vectors[:, ~zero]
+        kernel = vectors[:, zero]
+        others = vectors[:, ~zero]
+        # The solution of least norm, Σ (v·b / λ) v over the eigenvalues λ ≠ 0.
         chosen = others @ ((others.T @ b) / values[~zero])
         allowed = CONSISTENT_TOLERANCE * float(np.abs(b).max())
         consistent = bool(np.abs(b - matrix @ chosen).max() <= allowed)
         if consistent and kernel.shape[1] and chosen.min() < 0:
-            found, left = nonnegative(matrix, b)
+            positive, left = nonnegative(matrix, b)
             if np.abs(left).max() <= allowed:
-                chosen = found
+                chosen = positive
         residual = float(np.abs(b - matrix @ chosen).max())
         words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
-        return Solution(frozen(chosen), residual, None, words, frozen(kernel), consistent)
+        return Solution(
+            frozen(chosen), residual, None, words, frozen(kernel), consistent
+        )
 
-    def check_vector(self, x: ArrayLike, what: str) -> NDArray[np.float64]:
+    def check_vector(self, x: ArrayLike, what: str) -> Floats:
         """Return a vector over the answers, or refuse it with the place and value."""
         must = (
-            f"{what} must list one number for each of the {self.size} answers of {self.graph.name}"
+            f"{what} must list one number for each of the {self.size} answers "
+            f"of {self.graph.name}"
         )
         return finite_array(x, must, (self.size,), what)
 
@@ -319,8 +342,8 @@ class Phi:
 
 
 def reach_in_box(
-    weights: NDArray[np.float64], box: tuple[tuple[int, int], ...], alpha: float
-) -> NDArray[np.float64]:
+    weights: Floats, box: tuple[tuple[int, int], ...], alpha: float
+) -> Floats:
     r"""Return :math:`\max_i w_i \alpha^{d(i,j)}` where sides of a box have sizes and widths.
 
     Once all answers nearer than t steps are reached, those nearer than 2t are: by t steps at once,
@@ -332,26 +355,32 @@ def reach_in_box(
     from scipy.ndimage import maximum_filter
 
     sizes, widths = np.array(box).T
-    found, steps, diameter = weights.reshape(sizes), 1, int(-((1 - sizes) // widths).min())
+    reached = weights.reshape(sizes)
+    steps = 1
+    diameter = int(-((1 - sizes) // widths).min())
     while steps <= diameter and (rate := alpha**steps) > 0:
         windows = np.minimum(2 * widths * steps, 2 * sizes - 2) + 1
-        wide = maximum_filter(found, tuple(windows.tolist()), mode="constant")
-        found, steps = np.maximum(found, rate * wide), 2 * steps
-    return found.ravel()
+        wide = maximum_filter(reached, tuple(windows.tolist()), mode="constant")
+        # v^{2t} = max(v^t, α^t · max of v^t within t widths)
+        reached = np.maximum(reached, rate * wide)
+        steps = 2 * steps
+    return reached.ravel()
 
 
-def _reach_by_search(
-    graph: AnswerGraph, level: float, weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _reach_by_search(graph: AnswerGraph, level: float, weights: Floats) -> Floats:
     """Add a source joined to every node by its own -ln w and search from there."""
-    edges, n = graph.edge_array(), graph.size
+    edges = graph.edge_array()
+    n = graph.size
     seen = np.flatnonzero(weights > 0)
     # The search takes an entry of 0 for no edge, and no negative one: shift all first steps.
     shift = 1.0 + np.log(weights[seen].max()) if len(seen) else 0.0
     first = shift - np.log(weights[seen])
     tails = np.concatenate([edges[:, 0], edges[:, 1], np.full(len(seen), n)])
     heads = np.concatenate([edges[:, 1], edges[:, 0], seen])
+    # Lengths ε·|e| turn products of powers of α into sums.
     lengths = np.concatenate([np.tile(level * graph.edge_lengths(), 2), first])
-    network = coo_array((lengths, (tails, heads)), shape=(n + 1, n + 1)).tocsr()
-    found = dijkstra(network, directed=True, indices=n)[:n]
+    network = scipy.sparse.coo_array(
+        (lengths, (tails, heads)), shape=(n + 1, n + 1)
+    ).tocsr()
+    found = scipy.sparse.csgraph.dijkstra(network, directed=True, indices=n)[:n]
     return np.asarray(np.exp(shift - found))

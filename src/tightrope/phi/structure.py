@@ -18,13 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import fft
-from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
-from scipy.linalg.lapack import dgecon
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
+import scipy
 
+from tightrope.arrays import AnyArray, Floats
 from tightrope.errors import TooLarge
 from tightrope.graphs import AnswerGraph
 
@@ -63,11 +59,11 @@ class Structure(ABC):
         self.size = size
 
     @abstractmethod
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` for one vector, or for every column of an array."""
 
     @abstractmethod
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         r"""Return :math:`x` with :math:`\Phi x \approx b`, in double precision."""
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
@@ -95,20 +91,22 @@ class CycleStructure(Structure):
 
     words = "closed form (circulant)"
 
-    def _eigenvalues(self, alpha: Alpha, kind: Any) -> NDArray[Any]:
+    def _eigenvalues(self, alpha: Alpha, kind: Any) -> AnyArray:
+        # The eigenvalues of a circulant matrix are the transform of its first row.
         gap = np.arange(self.size)
         row = kind(alpha) ** np.minimum(gap, self.size - gap)
-        return np.asarray(fft.rfft(row).real)
+        return np.asarray(scipy.fft.rfft(row).real)
 
-    def _filter(self, x: NDArray[Any], spectrum: NDArray[Any]) -> NDArray[Any]:
-        wave = fft.rfft(x, axis=0) * spectrum.reshape(-1, *[1] * (x.ndim - 1))
-        return np.asarray(fft.irfft(wave, self.size, axis=0))
+    def _filter(self, x: AnyArray, spectrum: AnyArray) -> AnyArray:
+        along = spectrum.reshape(-1, *[1] * (x.ndim - 1))
+        wave = scipy.fft.rfft(x, axis=0) * along
+        return np.asarray(scipy.fft.irfft(wave, self.size, axis=0))
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by Fourier transforms."""
         return self._filter(x, self._eigenvalues(alpha, x.dtype.type))
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Divide by the eigenvalues."""
         return self._filter(b, 1 / self._eigenvalues(alpha, np.float64))
 
@@ -132,13 +130,14 @@ class CliqueStructure(Structure):
 
     words = "closed form"
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`(1-\alpha)x + \alpha\sum x`."""
         rate = x.dtype.type(alpha)
         return np.asarray((1 - rate) * x + rate * x.sum(axis=0))
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Subtract the common part and divide by 1-α."""
+        # By Sherman and Morrison, Φ⁻¹b = (b - α/(1 + (n-1)α) Σb) / (1-α).
         common = alpha / (1 + (self.size - 1) * alpha) * b.sum(axis=0)
         return np.asarray((b - common) / (1 - alpha))
 
@@ -164,13 +163,24 @@ def structure_of(graph: AnswerGraph) -> Structure:
         return CycleStructure(graph.size)
     if graph.product == "cartesian":
         # Equal factors share one structure, and so one factorisation.
-        return KroneckerStructure(list(map(functools.cache(structure_of), graph.factors)))
-    from tightrope.phi.lattice import LatticeStructure, PathPowerStructure, PlaneStructure
+        return KroneckerStructure(
+            list(map(functools.cache(structure_of), graph.factors))
+        )
+    from tightrope.phi.lattice import (
+        LatticeStructure,
+        PathPowerStructure,
+        PlaneStructure,
+    )
 
     line = PathPowerStructure.of(graph)
     if line is None and graph.is_tree:
         return TreeStructure(graph)
-    return line or PlaneStructure.of(graph) or LatticeStructure.of(graph) or DenseStructure(graph)
+    return (
+        line
+        or PlaneStructure.of(graph)
+        or LatticeStructure.of(graph)
+        or DenseStructure(graph)
+    )
 
 
 class DenseStructure(Structure):
@@ -200,35 +210,42 @@ class DenseStructure(Structure):
             )
         self.lengths, self._code = distances_by_code(graph.distance_matrix())
 
-    def matrix(self, alpha: Alpha, kind: Any = np.float64) -> NDArray[Any]:
+    def matrix(self, alpha: Alpha, kind: Any = np.float64) -> AnyArray:
         """Return Φ as an array of the given kind of float."""
         return np.asarray((kind(alpha) ** self.lengths)[self._code])
 
-    def apply(self, alpha: Alpha, x: NDArray[Any], block: int = 2_000_000) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray, block: int = 2_000_000) -> AnyArray:
         r"""Return :math:`\Phi x`, in blocks of rows with so many entries."""
         powers = x.dtype.type(alpha) ** self.lengths
         step = max(1, block // self.size)
-        blocks = [powers[self._code[a : a + step]] @ x for a in range(0, self.size, step)]
+        blocks = []
+        for start in range(0, self.size, step):
+            codes = self._code[start : start + step]
+            blocks.append(powers[codes] @ x)
         return np.concatenate(blocks)
 
     @functools.lru_cache(maxsize=1)  # noqa: B019 - one factorisation, kept while α is the same
     def _factors(self, alpha: float) -> Any:
         with warnings.catch_warnings():
             # A singular Φ is found and dealt with by whoever looks at the residual.
-            warnings.simplefilter("ignore", LinAlgWarning)
-            return lu_factor(self.matrix(alpha), overwrite_a=True, check_finite=False)
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            return scipy.linalg.lu_factor(
+                self.matrix(alpha), overwrite_a=True, check_finite=False
+            )
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Solve by elimination with pivots."""
         with np.errstate(all="ignore"):
-            solved = lu_solve(self._factors(alpha), b, check_finite=False)
+            solved = scipy.linalg.lu_solve(self._factors(alpha), b, check_finite=False)
         return np.asarray(solved)
 
     def is_singular(self, alpha: float, condition: float = 1e-14) -> bool:
         """Whether the estimated reciprocal condition number leaves no digit."""
         factors, _ = self._factors(alpha)
+        # Entries are positive: the largest sum of a column is the 1-norm.
         largest = float(self.matrix(alpha).sum(axis=0).max())
-        return bool(dgecon(factors, largest, norm="1")[0] < condition)
+        reciprocal, _ = scipy.linalg.lapack.dgecon(factors, largest, norm="1")
+        return bool(reciprocal < condition)
 
     def inverse_norm(self, alpha: float) -> float | None:
         r"""Return :math:`\|R\|_\infty / (1 - \|I - R\Phi\|_\infty)` for an approximate inverse R.
@@ -243,17 +260,21 @@ class DenseStructure(Structure):
             inverse = np.linalg.inv(phi)
         except np.linalg.LinAlgError:
             return None
-        size, unit = self.size, np.finfo(np.float64).eps
+        size = self.size
+        unit = np.finfo(np.float64).eps
         bound = float(np.abs(inverse).sum(axis=1).max())
         if not np.isfinite(bound):
             return None
         # Each product rounds by at most n units of |R||Φ|; Φ itself by two more units an entry.
         rounding = (size + 4) * unit * bound * float(phi.sum(axis=1).max())
-        miss = np.abs(inverse @ phi - np.eye(size)).sum(axis=1).max() + rounding
-        return bound / (1 - miss) if miss < 1 else None
+        residual = np.abs(inverse @ phi - np.eye(size)).sum(axis=1).max() + rounding
+        # Φ⁻¹ = (I - (I - RΦ))⁻¹ R: a Neumann series where the residual is below 1.
+        return bound / (1 - residual) if residual < 1 else None
 
 
-def distances_by_code(distances: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def distances_by_code(
+    distances: AnyArray,
+) -> tuple[Floats, AnyArray]:
     """Return the different distances and, for every pair, the place of its distance in them."""
     if np.issubdtype(distances.dtype, np.integer):
         small = distances.astype(np.uint16)
@@ -277,24 +298,27 @@ class KroneckerStructure(Structure):
     def __init__(self, factors: Sequence[Structure]) -> None:
         self.factors = tuple(factors)
         self.size = math.prod(factor.size for factor in factors)
-        self.words = f"factor by factor ({', '.join(sorted({f.words for f in factors}))})"
+        ways = sorted({factor.words for factor in factors})
+        self.words = f"factor by factor ({', '.join(ways)})"
 
     def _along_each_axis(
-        self, x: NDArray[Any], step: Callable[[Structure, NDArray[Any]], NDArray[Any]]
-    ) -> NDArray[Any]:
+        self, x: AnyArray, step: Callable[[Structure, AnyArray], AnyArray]
+    ) -> AnyArray:
         shape = tuple(factor.size for factor in self.factors)
         out = x.reshape(*shape, -1)
         for axis, factor in enumerate(self.factors):
+            # (Φ₁ ⊗ Φ₂)x: a factor acts on its own axis, whatever the places on the others.
             first = np.moveaxis(out, axis, 0)
-            done = step(factor, np.ascontiguousarray(first).reshape(factor.size, -1))
-            out = np.moveaxis(done.reshape(first.shape), 0, axis)
+            columns = np.ascontiguousarray(first).reshape(factor.size, -1)
+            stepped = step(factor, columns).reshape(first.shape)
+            out = np.moveaxis(stepped, 0, axis)
         return np.ascontiguousarray(out).reshape(x.shape)
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x`, one factor after the other."""
         return self._along_each_axis(x, lambda factor, part: factor.apply(alpha, part))
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         r"""Solve :math:`\Phi x = b`, one factor after the other."""
         return self._along_each_axis(b, lambda factor, part: factor.solve(alpha, part))
 
@@ -304,10 +328,14 @@ class KroneckerStructure(Structure):
 
     def inverse_norm(self, alpha: float) -> float | None:
         """Return the product of the factors' bounds."""
-        found = [factor.inverse_norm(alpha) for factor in self.factors]
-        if any(norm is None for norm in found):
-            return None
-        return math.prod(norm for norm in found if norm is not None)
+        # ‖A ⊗ B‖₂ = ‖A‖₂ ‖B‖₂
+        norms = []
+        for factor in self.factors:
+            norm = factor.inverse_norm(alpha)
+            if norm is None:
+                return None
+            norms.append(norm)
+        return math.prod(norms)
 
 
 class TreeStructure(Structure):
@@ -333,10 +361,11 @@ class TreeStructure(Structure):
 
     def __init__(self, graph: AnswerGraph) -> None:
         self.size = graph.size
-        ends, lengths = graph.edge_array(), graph.edge_lengths()
+        ends = graph.edge_array()
+        lengths = graph.edge_lengths()
         shape = (graph.size, graph.size)
-        edges = csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=shape)
-        depth, self._parent = dijkstra(
+        edges = scipy.sparse.csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=shape)
+        depth, self._parent = scipy.sparse.csgraph.dijkstra(
             edges, directed=False, indices=0, return_predecessors=True, unweighted=True
         )
         order = np.argsort(depth, kind="stable")
@@ -347,38 +376,45 @@ class TreeStructure(Structure):
         upwards = self._parent[ends[:, 0]] == ends[:, 1]
         self._above[np.where(upwards, ends[:, 0], ends[:, 1])] = lengths
 
-    def _rates(self, alpha: Alpha, kind: Any = np.float64) -> NDArray[Any]:
+    def _rates(self, alpha: Alpha, kind: Any = np.float64) -> AnyArray:
         """Return for every node the α of the edge to its parent."""
         return np.asarray(kind(alpha) ** self._above.astype(kind))
 
-    def apply(self, alpha: Alpha, x: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by one sweep to the root and one away from it."""
         rates = self._rates(alpha, x.dtype.type).reshape(-1, *[1] * (x.ndim - 1))
+        # Leaf to root: below_i = Σ α^d(i,h) x_h over the subtree of i.
         below = x.copy()
         for level in reversed(self._levels):
             np.add.at(below, self._parent[level], rates[level] * below[level])
         out = below
         for level in self._levels:
+            # out_c = a·(out_p - a·below_c) + below_c: what p has, less what came to it from c
             rate = rates[level]
             out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
         return out
 
-    def solve(self, alpha: float, b: NDArray[np.float64]) -> NDArray[np.float64]:
+    def solve(self, alpha: float, b: Floats) -> Floats:
         """Multiply by the inverse, edge by edge."""
-        child, parent = self._children, self._parent[self._children]
+        child = self._children
+        parent = self._parent[self._children]
         rates = self._rates(alpha)[child].reshape(-1, *[1] * (b.ndim - 1))
+        # What is new at the child, b_c - a·b_p, over its variance 1 - a².
         flow = (b[child] - rates * b[parent]) / (1 - rates**2)
         out = np.zeros_like(b)
         out[0] = b[0]
         out[child] = flow
+        # Each edge adds the transposed combination: 1 at the child, -a at the parent.
         np.subtract.at(out, parent, rates * flow)
         return out
 
     def inverse_norm(self, alpha: float) -> float:
         """Return the largest sum of absolute values in a row of the sparse inverse."""
-        child, parent = self._children, self._parent[self._children]
+        child = self._children
+        parent = self._parent[self._children]
         rates = self._rates(alpha)[child]
         sums = np.ones(self.size)
         for ends in (child, parent):
+            # 1/(1 - a²) - 1 on the diagonal and a/(1 - a²) beside it are a/(1 - a) together.
             np.add.at(sums, ends, rates / (1 - rates))
         return float(sums.max())

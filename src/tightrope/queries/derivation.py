@@ -17,10 +17,10 @@ import numpy as np
 
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.graphs import ExplicitGraph
+from tightrope.progress import Progress, ProgressCallback
 from tightrope.queries.query import Neighbours, Query
 
-#: A callable that is told how much is done, and out of how much.
-Progress = Callable[[int, int], None]
+#: Called with how much is done, and out of how much.
 #: A contribution, or a sum of contributions; a number alone is a tuple of one.
 Amount = tuple[int, ...]
 
@@ -36,7 +36,7 @@ def derive(
     fewest: int = 0,
     sees_absent: bool = False,
     limit: int = 1_000_000,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     name: str | None = None,
 ) -> Query:
     r"""Derive the answer graph of a function over :math:`Val^u` [A, Def 3; C, Def 4.1].
@@ -90,17 +90,22 @@ def derive(
     near = Neighbours.of(neighbours)
     _check_inputs(individuals, values, near, fewest, limit)
     if kind not in ("exhaustive", "sum", "multiset"):
-        raise InputError(f"kind must be 'exhaustive', 'sum' or 'multiset', got {kind!r}")
+        raise InputError(
+            f"kind must be 'exhaustive', 'sum' or 'multiset', got {kind!r}"
+        )
     if contribution is not None and kind != "sum":
         raise InputError(f"contribution needs kind='sum', got kind={kind!r}")
     if sees_absent and kind != "exhaustive":
         raise InputError(f"sees_absent needs kind='exhaustive', got kind={kind!r}")
+    # Without absence everybody is present, so a minimum has no effect.
     fewest = fewest if near.allows_absent else 0
     text = name or getattr(function, "__name__", "function").strip("<>")
     apply = function  # of a database
     if kind == "exhaustive":
         answers = _Answers(function, near.allows_change, progress)
-        _all_databases(answers, individuals, values, near, fewest, sees_absent, limit, text)
+        _all_databases(
+            answers, individuals, values, near, fewest, sees_absent, limit, text
+        )
     elif kind == "sum":
         steps, is_number = amounts(values, contribution)
 
@@ -109,9 +114,11 @@ def derive(
 
         def apply(database: Sequence[Any]) -> Hashable:
             given = (amounts([value], contribution)[0][0] for value in database)
+            # The function sees only the sum, so databases are folded to it first.
             return of_sum(functools.reduce(plus, given, (0,) * len(steps[0])))
 
         answers = _Answers(of_sum, near.allows_change, progress)
+        # Sums of one person less; one more contribution leads back to full states.
         sums_left = sum_states(steps, individuals, fewest, near.allows_absent, limit)
         answers.from_rests(*sums_left, steps, plus)
     else:
@@ -125,16 +132,22 @@ def derive(
             return function(arranged(database))
 
         answers = _Answers(function, near.allows_change, progress)
+        # Sorted: two databases with the same values are one state.
         answers.from_rests(*left, values, lambda rest, value: arranged((*rest, value)))
     graph = answers.graph(text)
-    return Query(text, graph, near, individuals, tuple(values), apply, fewest, sees_absent)
+    return Query(
+        text, graph, near, individuals, tuple(values), apply, fewest, sees_absent
+    )
 
 
 class _Answers:
     """Collects answers and the pairs of them that are adjacent."""
 
     def __init__(
-        self, function: Callable[[Any], Hashable], change: bool, progress: Progress | None
+        self,
+        function: Callable[[Any], Hashable],
+        change: bool,
+        progress: ProgressCallback | None,
     ) -> None:
         self.function = function
         self.change = change
@@ -145,6 +158,7 @@ class _Answers:
     def place(self, database: Any) -> int:
         """Return the number of the answer to a database, a new one for a new answer."""
         try:
+            # The function is the user's: whatever it raises is reported with its input.
             answer = self.function(database)
         except Exception as problem:
             raise InputError(
@@ -158,12 +172,14 @@ class _Answers:
                 f"answers must be hashable, got {type(answer).__name__} for {database!r}"
             ) from None
 
-    def join(self, found: Iterable[int], own: int | None) -> None:
-        """Note the answers that one rest leads to as adjacent to each other or to its own."""
-        around = set(found)
+    def join(self, answers: Iterable[int], own: int | None) -> None:
+        """Join the answers that one rest leads to with each other, or with its own."""
+        around = set(answers)
         if self.change:
             around |= set() if own is None else {own}
+            # All answers of one rest are within one change of each other: a clique.
             self.pairs.update(itertools.combinations(sorted(around), 2))
+        # Without changes only coming and going joins two answers.
         elif own is not None:
             self.pairs.update((min(own, o), max(own, o)) for o in around if o != own)
 
@@ -175,6 +191,7 @@ class _Answers:
         grow: Callable[[Any, Any], Hashable],
     ) -> None:
         """Look at every rest and at the states that one person more makes of it."""
+        # Different rests lead to the same state: ask the function once.
         place = functools.cache(self.place)
         for done, (rest, has_own) in enumerate(rests, 1):
             own = place(rest) if has_own else None
@@ -182,20 +199,21 @@ class _Answers:
             self.report(done, total)
 
     def report(self, done: int, total: int, every: int = 4096) -> None:
-        """Tell how far the derivation is, not at every state."""
+        """Report how far the derivation is, not at every state."""
         if self.progress is not None and (done % every == 0 or done == total):
-            self.progress(done, total)
+            self.progress(Progress("deriving the graph", done, total))
 
     def graph(self, name: str) -> ExplicitGraph:
         """Return the answer graph, its answers in increasing order where they have one."""
-        found: list[Any] = list(self.places)
+        seen: list[Any] = list(self.places)
         try:
-            labels = sorted(found)
+            labels = sorted(seen)
         except TypeError:
-            labels = found
-        moved = np.empty(len(labels), np.int64)
-        moved[[self.places[label] for label in labels]] = np.arange(len(labels))
-        edges = moved[np.array(sorted(self.pairs), np.int64).reshape(-1, 2)]
+            labels = seen
+        # Renumber from the order of discovery to the order of the labels.
+        node_of = np.empty(len(labels), np.int64)
+        node_of[[self.places[label] for label in labels]] = np.arange(len(labels))
+        edges = node_of[np.array(sorted(self.pairs), np.int64).reshape(-1, 2)]
         return ExplicitGraph(edges, labels=labels, name=name)
 
 
@@ -210,39 +228,53 @@ def _all_databases(
     text: str,
 ) -> None:
     slots = [None, *values] if near.allows_absent else list(values)
+    # In logarithms first: the number itself may have millions of digits.
     power = individuals * math.log10(len(slots))
-    total = len(slots) ** individuals if power <= 40 else 0  # otherwise only its size is worked out
+    # Beyond 40 digits only the size of the number is computed, for the message.
+    total = len(slots) ** individuals if power <= 40 else 0
     if total > limit or not total:
         raise TooLarge(
             f"{text} over {total or f'10^{power:.0f}'} databases is more than limit={limit}: raise "
             "limit, or use kind='sum' or kind='multiset' if the function allows it"
         )
-    found = np.full(total, -1, np.int64)
+    # -1 marks databases with too few people for an answer.
+    answer_of = np.full(total, -1, np.int64)
     for number, database in enumerate(itertools.product(slots, repeat=individuals)):
-        present = tuple(v for v in database if v is not None) if near.allows_absent else database
+        present = database
+        if near.allows_absent:
+            present = tuple(value for value in database if value is not None)
         if len(present) >= fewest:
-            found[number] = answers.place(database if sees_absent else present)
+            answer_of[number] = answers.place(database if sees_absent else present)
         answers.report(number + 1, total)
-    table = found.reshape((len(slots),) * individuals)
+    table = answer_of.reshape((len(slots),) * individuals)
     for person in range(individuals):
-        # One line for each rest: the answers as this person runs through the slots.
+        # One line for each rest: the answers as this person takes each value, absence first.
         lines = np.moveaxis(table, person, -1).reshape(-1, len(slots)).copy()
         lines[:, 1:].sort(axis=1)
+        # Sorted and unique: many rests lead to the same set of answers.
         for line in np.unique(lines, axis=0).tolist():
             own = line[0] if line[0] >= 0 else None
             answers.join(line[1:], own)
 
 
 def _check_inputs(
-    individuals: int, values: Sequence[Hashable], near: Neighbours, fewest: int, limit: int
+    individuals: int,
+    values: Sequence[Hashable],
+    near: Neighbours,
+    fewest: int,
+    limit: int,
 ) -> None:
     whole_number(individuals, "individuals")
     whole_number(fewest, "fewest", 0)
     whole_number(limit, "limit")
     if fewest > individuals:
-        raise InputError(f"fewest must be at most individuals={individuals}, got {fewest}")
+        raise InputError(
+            f"fewest must be at most individuals={individuals}, got {fewest}"
+        )
     if len(values) == 0 or len(set(values)) != len(values):
-        raise InputError(f"values must be different and at least one, got {list(values)[:10]!r}")
+        raise InputError(
+            f"values must be different and at least one, got {list(values)[:10]!r}"
+        )
     if near.allows_absent and None in values:
         raise InputError("None stands for an absent person and cannot be a value")
 
@@ -272,17 +304,21 @@ def amounts(
     ([(0,), (1,), (2,)], True)
     """
     given = [value if contribution is None else contribution(value) for value in values]
-    forms = {len(one) if isinstance(one, tuple) else None: one for one in given}
+    forms = {
+        len(amount) if isinstance(amount, tuple) else None: amount for amount in given
+    }
+    # One form for all: a number beside tuples could not be added.
     if len(forms) > 1:
         raise InputError(
             "contributions must be all whole numbers or all tuples of one length, got "
             f"{' and '.join(map(repr, forms.values()))}"
         )
     tuples = (
-        (x if isinstance(x, tuple) else (x,), value) for x, value in zip(given, values, strict=True)
+        (x if isinstance(x, tuple) else (x,), value)
+        for x, value in zip(given, values, strict=True)
     )
-    found = [tuple(_whole(part, value) for part in parts) for parts, value in tuples]
-    return list(dict.fromkeys(found)), None in forms
+    checked = [tuple(_whole(part, value) for part in parts) for parts, value in tuples]
+    return list(dict.fromkeys(checked)), None in forms
 
 
 def _whole(given: Any, value: Hashable) -> int:
@@ -307,15 +343,21 @@ def sums(steps: Sequence[Amount], fewest: int, most: int, limit: int) -> set[Amo
     >>> sorted(sums([(1,), (3,)], 2, 3, 100))
     [(2,), (3,), (4,), (5,), (6,), (7,), (9,)]
     """
-    base, shifted = steps[0], [plus(step, steps[0], -1) for step in steps]
+    # k·s₀ + (at most k steps of s − s₀): every sum of exactly k contributions.
+    base = steps[0]
+    shifted = [plus(step, base, -1) for step in steps]
     start = _reach({tuple(fewest * x for x in base)}, shifted, fewest, limit)
     return _reach(start, steps, most - fewest, limit)
 
 
-def _reach(start: set[Amount], steps: Sequence[Amount], most: int, limit: int) -> set[Amount]:
+def _reach(
+    start: set[Amount], steps: Sequence[Amount], most: int, limit: int
+) -> set[Amount]:
     """Return everything within a number of steps."""
-    seen, edge = set(start), set(start)
+    seen = set(start)
+    edge = set(start)
     for _ in range(most):
+        # Breadth first: each sum is met with the fewest steps, so none is missed.
         edge = {plus(old, step) for old in edge for step in steps} - seen
         if not edge:
             break
@@ -337,16 +379,17 @@ def sum_states(
     >>> list(sum_states([(0,), (1,)], 2, 0, False, 100)[0])
     [((0,), False), ((1,), False)]
     """
+    # With absence a rest may be as small as one person less than the minimum.
     least = max(fewest, 1) - 1 if absent else people - 1
-    every = sums(steps, least, people - 1, limit)
-    if len(every) * len(steps) > limit:
+    rests = sums(steps, least, people - 1, limit)
+    if len(rests) * len(steps) > limit:
         raise TooLarge(
-            f"the derivation would look at {len(every) * len(steps)} moves between sums, more than "
+            f"the derivation would look at {len(rests) * len(steps)} moves between sums, more than "
             f"{limit}: raise limit to go on"
         )
     has_own = absent and fewest < people
     own = sums(steps, fewest, people - 1, limit) if has_own else set()
-    return ((rest, rest in own) for rest in sorted(every)), len(every)
+    return ((rest, rest in own) for rest in sorted(rests)), len(rests)
 
 
 def multiset_rests(
@@ -359,14 +402,18 @@ def multiset_rests(
     """
     sizes = range(max(fewest, 1) - 1, people) if absent else range(people - 1, people)
     # All sizes up to s together are the multisets of size s with one more value: "nobody".
-    spare, largest = len(values) - 1 + int(absent), people - 1
-    power = (
-        math.lgamma(largest + spare + 1) - math.lgamma(largest + 1) - math.lgamma(spare + 1)
-    ) / math.log(10)
+    spare = len(values) - 1 + int(absent)
+    largest = people - 1
+    # Digits of C(largest + spare, spare) first: beyond 40 the number itself is not computed.
+    # Counted before listing, so that the refusal is immediate.
+    nats = math.lgamma(largest + spare + 1)
+    nats -= math.lgamma(largest + 1) + math.lgamma(spare + 1)
+    power = nats / math.log(10)
     total = 0
-    if power <= 40:  # otherwise only its size is worked out
+    if power <= 40:
         total = math.comb(largest + spare, spare)
         if absent and sizes.start:
+            # C(largest + spare, spare) counts all sizes; those below the smallest are taken off.
             total -= math.comb(sizes.start - 1 + spare, spare)
     if total * len(values) > limit or not total:
         number = total * len(values) or f"10^{power + math.log10(len(values)):.0f}"

@@ -52,6 +52,7 @@ def question(
     """
 
     def register(build: Build) -> Build:
+        # The docstring is the documentation: meaning and distance come from one place.
         meaning, distance = (inspect.getdoc(build) or "").split("\n\n")
         more.update(is_graph=False, distance=distance)
         FAMILIES[name] = Family(name, parameters, meaning, example, build, **more)
@@ -69,8 +70,10 @@ def build(family: Family, near: Neighbours, sizes: Sequence[int]) -> Query:
     text = family.text(*sizes)
     if family.is_graph:
         return Query(text, family.build(*sizes), near)
-    made: Query = family.build(text, near, *sizes)
-    return made
+    query: Query = family.build(text, near, *sizes)
+    # The graph remembers its question, so that priors about people can be derived.
+    query.graph.question = (family.name, tuple(sizes))
+    return query
 
 
 @question("count", _MANY, example="count(5)", drawn="count(4)", usual_loss="absolute")
@@ -82,19 +85,24 @@ def _count(text: str, near: Neighbours, n: int) -> Query:
     return Query(text, PathPower(n + 1, name=text), near, n, range(2), sum)
 
 
-@question("sum", _PEOPLE, _TOP, example="sum(150,5)", drawn="sum(3,2)", usual_loss="absolute")
+@question(
+    "sum", _PEOPLE, _TOP, example="sum(150,5)", drawn="sum(3,2)", usual_loss="absolute"
+)
 def _sum(text: str, near: Neighbours, u: int, v: int) -> Query:
     r"""sum of u values
 
     d = ⌈\|i−j\| / v⌉; under add-remove 2 between the v largest sums
     """
     graph: AnswerGraph = PathPower(u * v + 1, v, name=text)
+    # Nobody can change, only leave: between the largest sums it takes two steps.
     if not near.allows_change and v > 1:
         graph = CappedPathPower(u, v, name=text)
     return Query(text, graph, near, u, range(v + 1), sum)
 
 
-@question("mean", _PEOPLE, _TOP, example="mean(4,5)", drawn="mean(2,2)", usual_loss="absolute")
+@question(
+    "mean", _PEOPLE, _TOP, example="mean(4,5)", drawn="mean(2,2)", usual_loss="absolute"
+)
 def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     """mean of u values
 
@@ -105,12 +113,18 @@ def _mean(text: str, near: Neighbours, u: int, v: int) -> Query:
     if near.allows_absent and u > 1:
         graph = Means(u, v, change=near.allows_change, name=text)
     else:
+        # With everybody present a mean is a sum over u: the same path, other labels.
         graph = PathPower(u * v + 1, v, name=text, step=Fraction(1, u))
     return Query(text, graph, near, u, range(v + 1), mean_of, fewest=1)
 
 
 @question(
-    "median", _PEOPLE, _TOP, example="median(4,5)", drawn="median(4,2)", usual_loss="absolute"
+    "median",
+    _PEOPLE,
+    _TOP,
+    example="median(4,5)",
+    drawn="median(4,2)",
+    usual_loss="absolute",
 )
 def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     """median of u values (average of the middle two)
@@ -118,13 +132,17 @@ def _median(text: str, near: Neighbours, u: int, v: int) -> Query:
     odd u: clique; even u: half-integers, adjacent within v/2; otherwise see below
     """
     graph: AnswerGraph
+    # With an odd number one person can move the middle value anywhere.
     if u == 1 or (u % 2 and not near.allows_absent):
         _check_company(near, u, text)
         graph = Clique(v + 1, name=text)
     elif not near.allows_absent:
+        # With an even number one of the two middle values moves: half of v at most.
         graph = PathPower(2 * v + 1, v, name=text, step=Fraction(1, 2))
     else:
-        graph = (EitherMedians if near.allows_change else AddRemoveMedians)(v, name=text)
+        graph = (EitherMedians if near.allows_change else AddRemoveMedians)(
+            v, name=text
+        )
     return Query(text, graph, near, u, range(v + 1), median_of, fewest=1)
 
 
@@ -141,6 +159,7 @@ def _counts(text: str, near: Neighbours, n: int, k: int, *, listed: int = 16) ->
 
     d = max \|Δ\|; under add-remove max Δ⁺ + max Δ⁻ (see below)
     """
+    # (n + 1)^k answers: refuse before the graph is built.
     check_written(k * math.log10(n + 1), k, text)
     graph: AnswerGraph = (
         StrongProduct([PathPower(n + 1)] * k, name=text)
@@ -189,12 +208,17 @@ def _count_mod(text: str, near: Neighbours, n: int, m: int) -> Query:
     """
     # A cycle once all remainders meet [C, fn. 5].
     closed = n >= m > 2
-    graph: AnswerGraph = Cycle(m, name=text) if closed else PathPower(min(n + 1, m), name=text)
+    graph: AnswerGraph = (
+        Cycle(m, name=text) if closed else PathPower(min(n + 1, m), name=text)
+    )
     return Query(text, graph, near, n, range(2), partial(count_modulo, modulus=m))
 
 
 @question(
-    "choice", Parameter("c", "number of possible winners"), example="choice(6)", drawn="choice(5)"
+    "choice",
+    Parameter("c", "number of possible winners"),
+    example="choice(6)",
+    drawn="choice(5)",
 )
 def _choice(text: str, near: Neighbours, c: int) -> Query:
     """what most people chose, out of c
@@ -204,7 +228,9 @@ def _choice(text: str, near: Neighbours, c: int) -> Query:
     return Query(text, Clique(c, name=text), near, None, range(c), most_frequent)
 
 
-@question("star", Parameter("k", "number of values"), example="star(3)", drawn="star(5)")
+@question(
+    "star", Parameter("k", "number of values"), example="star(3)", drawn="star(5)"
+)
 def _star(text: str, near: Neighbours, k: int) -> Query:
     """the value (1 … k) on which all people agree, 0 when they do not
 
@@ -225,7 +251,9 @@ def _databases(text: str, near: Neighbours, u: int, v: int) -> Query:
 
     sum over the people: clique of v; star of v around “absent”; clique of v+1
     """
-    graph = Databases(u, range(v), change=near.allows_change, absent=near.allows_absent, name=text)
+    graph = Databases(
+        u, range(v), change=near.allows_change, absent=near.allows_absent, name=text
+    )
     return Query(text, graph, near, u, range(v), tuple, sees_absent=near.allows_absent)
 
 

@@ -90,7 +90,9 @@ class Query:
     neighbours: Neighbours = Neighbours.CHANGE_ONE
     individuals: int | None = None
     values: Sequence[Hashable] | None = None
-    function: Callable[[tuple[Any, ...]], Hashable] | None = field(default=None, compare=False)
+    function: Callable[[tuple[Any, ...]], Hashable] | None = field(
+        default=None, compare=False
+    )
     fewest: int = 0
     sees_absent: bool = False
 
@@ -113,9 +115,13 @@ class Query:
         if self.values is not None:
             for value in present:
                 if not _is_among(value, self.values):
-                    raise InputError(f"{value!r} is not one person's value in {self.text}")
+                    raise InputError(
+                        f"{value!r} is not one person's value in {self.text}"
+                    )
         if len(present) < self.fewest:
-            raise InputError(f"{self.text} has no answer for fewer than {self.fewest} people")
+            raise InputError(
+                f"{self.text} has no answer for fewer than {self.fewest} people"
+            )
         return self.function(slots if self.sees_absent else present)
 
     def _check_slots(self, slots: tuple[Hashable, ...]) -> None:
@@ -123,6 +129,7 @@ class Query:
             return
         may_miss = self.neighbours.allows_absent
         fits = len(slots) == self.individuals or (
+            # Leaving out is the same as None, unless the function sees who is absent.
             may_miss and not self.sees_absent and len(slots) < self.individuals
         )
         if not fits or (None in slots and not may_miss):
@@ -134,7 +141,7 @@ class Query:
             )
 
     def databases(self) -> Databases:
-        """Return the graph of the databases under the neighbour relation, by rule.
+        """Return the graph of the databases under the neighbour relation, never listed.
 
         Where people may be absent, the empty database is one of the nodes, even if it has no
         answer (``fewest``).
@@ -158,13 +165,16 @@ class Query:
         return self.text
 
     def __repr__(self) -> str:
-        return f"Query({self.text!r}, {self.neighbours.value}, {self.graph.size} answers)"
+        return (
+            f"Query({self.text!r}, {self.neighbours.value}, {self.graph.size} answers)"
+        )
 
 
 def _is_among(value: Any, values: Sequence[Hashable]) -> bool:
     """Return whether a value is one of several, without walking through a long range."""
     if isinstance(values, range):
         try:
+            # int(value) == value admits 3.0 and refuses 2.5.
             return int(value) == value and int(value) in values
         except (TypeError, ValueError, OverflowError):
             return False

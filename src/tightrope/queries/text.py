@@ -18,7 +18,7 @@ from tightrope.texts import Call, read_call
 
 
 def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
-    """Return the query that a text, a graph or a query stands for.
+    """Return the query of a text or a graph.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ def query(question: Any, neighbours: str | Neighbours | None = None) -> Query:
         return Query(str(call), read(call.rest), near)
     if isinstance(question, AnswerGraph):
         return Query(question.name, question, near)
+    # By its interface: NetworkX need not be installed.
     if hasattr(question, "is_directed") and hasattr(question, "nodes"):
         graph = ExplicitGraph.from_networkx(question)
         return Query(graph.name, graph, near)
@@ -67,27 +68,31 @@ def usual_loss(question: Any) -> str:
     >>> usual_loss("sum(150,5)"), usual_loss("histogram(9,3)"), usual_loss("choice(6)")
     ('absolute', 'distance', 'binary')
     """
-    text = getattr(question, "text", question)
-    family = FAMILIES.get(text.partition("(")[0].strip()) if isinstance(text, str) else None
-    return "binary" if family is None else family.usual_loss
+    if isinstance(question, Query):
+        name = question.graph.question[0] if question.graph.question else ""
+    else:
+        name = str(question).partition("(")[0].strip()
+    return FAMILIES[name].usual_loss if name in FAMILIES else "binary"
 
 
 def by_score_instead(text: str) -> str | None:
-    """Return the question by scores whose mechanisms err far less, where there is one.
+    """Return the question by scores whose mechanisms have a far smaller error, if there is one.
 
-    The commonest value and the median may be changed by one person to anything, so a mechanism
-    that sees only the true answer knows little; one that sees the counts of all values knows by
-    how much it is the answer.
+    One person may change the most common value and the median to anything, so a mechanism that
+    sees only the true answer knows little; one that sees the counts of all values knows by how
+    much it is the answer.
 
     >>> by_score_instead("choice(5)"), by_score_instead("median(99,120)")
     ('commonest(5)', 'quantile(1/2,121)')
     >>> by_score_instead("count(5)")
     """
-    found = re.fullmatch(r"(choice|median)\((?:\d+,)?(\d+)\)", text)
-    if found is None:
+    parsed = re.fullmatch(r"(choice|median)\((?:\d+,)?(\d+)\)", text)
+    if parsed is None:
         return None
-    size = int(found[2])
-    return f"commonest({size})" if found[1] == "choice" else f"quantile(1/2,{size + 1})"
+    size = int(parsed[2])
+    return (
+        f"commonest({size})" if parsed[1] == "choice" else f"quantile(1/2,{size + 1})"
+    )
 
 
 def named(text: str, neighbours: str | Neighbours) -> Query:
@@ -106,12 +111,16 @@ def named(text: str, neighbours: str | Neighbours) -> Query:
     tightrope.errors.InputError: 'points:/etc/group' names a file: only the built-in ... here
     """
     call = _read(text)
+    # Threat: a mechanism file from somebody else could name a file of this machine.
     if call.rest is not None:
-        raise InputError(f"{text[:60]!r} names a file: only the built-in questions are known here")
+        raise InputError(
+            f"{text[:60]!r} names a file: only the built-in questions are known here"
+        )
     return _from_family(call, Neighbours.of(neighbours))
 
 
 def _same(question: Query, neighbours: str | Neighbours | None) -> Query:
+    # A query carries its relation; another one would need another graph.
     if neighbours is not None and Neighbours.of(neighbours) is not question.neighbours:
         raise InputError(
             f"{question.text} was made for {question.neighbours.value}: make it again for "
@@ -121,6 +130,7 @@ def _same(question: Query, neighbours: str | Neighbours | None) -> Query:
 
 
 def _read(text: str) -> Call:
+    # A frequent slip: SQL has its own command.
     if re.match(r"\s*(select|with)\s", text, re.IGNORECASE):
         raise InputError(
             "this is SQL, and a question is written here as count(5000), sum(5000,120) or "
@@ -129,7 +139,11 @@ def _read(text: str) -> Call:
     return read_call(
         text,
         "query",
-        [*(family.signature for family in FAMILIES.values()), "graph:FILE", "points:FILE"],
+        [
+            *(family.signature for family in FAMILIES.values()),
+            "graph:FILE",
+            "points:FILE",
+        ],
         argument=re.compile("[0-9]+"),
         wanted="a whole number of at most 10^15",
     )
@@ -142,16 +156,24 @@ def _from_family(call: Call, near: Neighbours) -> Query:
 
 def _numbers(family: Family, call: Call) -> list[int]:
     """Return the parameters of a family, each within its limits."""
-    numbers, most = [], len(family.parameters)
+    numbers = []
+    most = len(family.parameters)
     if len(call.args) < family.fewest:
         raise call.error(f"expected {family.expectation}")
     if len(call.args) > most and not family.repeats:
         wanted = family.expectation if most else f"{family.name} without parameters"
         raise call.error(f"expected {wanted}", most)
     for k, digits in enumerate(call.args):
+        # The last parameter of some families repeats.
         parameter = family.parameters[min(k, most - 1)]
         numbers.append(int(digits))
         if not parameter.least <= numbers[-1] <= 10**15:
-            limit = f"at least {parameter.least}" if numbers[-1] < 10**15 else "at most 10^15"
-            raise call.error(f"{parameter.name} ({parameter.meaning}) must be {limit}", k)
+            limit = (
+                f"at least {parameter.least}"
+                if numbers[-1] < 10**15
+                else "at most 10^15"
+            )
+            raise call.error(
+                f"{parameter.name} ({parameter.meaning}) must be {limit}", k
+            )
     return numbers

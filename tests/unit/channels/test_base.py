@@ -77,7 +77,9 @@ def test_a_huge_matrix_is_refused_with_its_size() -> None:
 
 
 def test_small_channels_print_as_a_table_and_large_ones_as_a_line() -> None:
-    assert str(Channel([[0.75, 0.25], [0.5, 0.5]], inputs=["no", "yes"])).splitlines() == [
+    assert str(
+        Channel([[0.75, 0.25], [0.5, 0.5]], inputs=["no", "yes"])
+    ).splitlines() == [
         "         0       1",
         " no 0.7500  0.2500",
         "yes 0.5000  0.5000",

@@ -19,7 +19,9 @@ def test_equality_shows_where_channels_differ_most() -> None:
     assert equal(left, left).difference == 0
     assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-13, 0.75 - 1e-13]]))
     assert not equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]))
-    assert equal(left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]), tolerance=1e-9)
+    assert equal(
+        left, Channel([[0.5, 0.5], [0.25 + 1e-11, 0.75 - 1e-11]]), tolerance=1e-9
+    )
     assert found.tolerance == 1e-12
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tightrope.arrays import Limits
 from tightrope.channels import (
     Channel,
     DeterministicChannel,
@@ -17,7 +18,6 @@ from tightrope.channels import (
     remap,
     smallest_epsilon,
 )
-from tightrope.channels.base import Limits
 from tightrope.channels.compose import (
     CascadeChannel,
     parallel,
@@ -42,12 +42,16 @@ def check_views(channel: Channel, expected: np.ndarray) -> None:
     """Every way to look at a channel shows the same matrix."""
     rows, columns = channel.shape
     np.testing.assert_allclose(channel.matrix(), expected, rtol=1e-14)
-    np.testing.assert_allclose([channel.row(i) for i in range(rows)], expected, rtol=1e-14)
+    np.testing.assert_allclose(
+        [channel.row(i) for i in range(rows)], expected, rtol=1e-14
+    )
     by_column = np.stack([channel.column(o) for o in range(columns)], axis=1)
     np.testing.assert_allclose(by_column, expected, rtol=1e-14)
     each = [[channel.entry(i, o) for o in range(columns)] for i in range(rows)]
     np.testing.assert_allclose(each, expected, rtol=1e-14)
-    np.testing.assert_allclose(channel.column_maxima(), expected.max(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(
+        channel.column_maxima(), expected.max(axis=0), rtol=1e-14
+    )
     assert channel.column_maxima_sum() == pytest.approx(expected.max(axis=0).sum())
 
 
@@ -112,7 +116,9 @@ def test_remap_of_a_million_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "channel", [X, W, GeometricChannel(2, "ln(2)")], ids=["dense", "integer", "geometric"]
+    "channel",
+    [X, W, GeometricChannel(2, "ln(2)")],
+    ids=["dense", "integer", "geometric"],
 )
 def test_databases_answer_through_the_query(channel: Channel) -> None:
     made = of_databases(channel, [0, 1, 1])
@@ -183,7 +189,9 @@ def test_shapes_must_agree() -> None:
 
 def test_parallel_shows_both_outputs() -> None:
     made = parallel(X, GeometricChannel(2, "ln(2)"))
-    expected = np.stack([np.kron(X.row(i), GeometricChannel(2, "ln(2)").row(i)) for i in range(2)])
+    expected = np.stack(
+        [np.kron(X.row(i), GeometricChannel(2, "ln(2)").row(i)) for i in range(2)]
+    )
     check_views(made, expected)
     assert made.outputs[3] == (1, 1)
     assert made.inputs == ["a", "b"]

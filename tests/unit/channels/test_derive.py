@@ -21,7 +21,10 @@ from tightrope.errors import CheckFailed, InputError, TooLarge
 
 def random_channel(rng, rows, columns, total=1000):
     return IntegerChannel(
-        [rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1 for _ in range(rows)]
+        [
+            rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1
+            for _ in range(rows)
+        ]
     )
 
 
@@ -29,7 +32,8 @@ def sharper(channel, t):
     """Move every row away from the mean row: more than the channel tells for t > 0."""
     rows, columns = channel.shape
     mean = [
-        Fraction(int(channel.weights[:, o].sum()), rows * channel.total) for o in range(columns)
+        Fraction(int(channel.weights[:, o].sum()), rows * channel.total)
+        for o in range(columns)
     ]
     return rational(
         [[channel.fraction(i, o) * (1 + t) - t * mean[o] for o in range(columns)]
@@ -39,8 +43,12 @@ def sharper(channel, t):
 
 def exact_geometric(size, ratio):
     a = 1 / Fraction(ratio)
-    tops = [1 / (1 + a) if o in (0, size - 1) else (1 - a) / (1 + a) for o in range(size)]
-    return rational([[tops[o] * a ** abs(i - o) for o in range(size)] for i in range(size)])
+    tops = [
+        1 / (1 + a) if o in (0, size - 1) else (1 - a) / (1 + a) for o in range(size)
+    ]
+    return rational(
+        [[tops[o] * a ** abs(i - o) for o in range(size)] for i in range(size)]
+    )
 
 
 def gain_of(channel, witness):
@@ -49,7 +57,10 @@ def gain_of(channel, witness):
     guesses = range(len(witness.gain[0]))
     return sum(
         max(
-            sum(witness.prior[i] * witness.gain[i][w] * channel.fraction(i, o) for i in range(rows))
+            sum(
+                witness.prior[i] * witness.gain[i][w] * channel.fraction(i, o)
+                for i in range(rows)
+            )
             for w in guesses
         )
         for o in range(columns)
@@ -113,7 +124,9 @@ def test_geometric_noise_in_floats(size):
     assert no.route.startswith("independent columns")
     assert no.distance >= no.witness.margin > 1e-3
     weights = np.array(no.witness.prior)[:, None] * np.array(no.witness.gain)
-    gains = [(weights.T @ channel.matrix()).max(axis=0).sum() for channel in (one, half)]
+    gains = [
+        (weights.T @ channel.matrix()).max(axis=0).sum() for channel in (one, half)
+    ]
     assert gains == pytest.approx([no.witness.first, no.witness.second], abs=1e-12)
 
 
@@ -195,7 +208,9 @@ def test_floats_with_more_outputs_than_inputs():
     no = derivable(Channel(np.eye(4)), Channel(y))
     prior, gain = np.array(no.witness.prior), np.array(no.witness.gain)
     assert prior.sum() == pytest.approx(1)
-    assert (prior[:, None] * gain).T.dot(y).max(axis=0).sum() == pytest.approx(no.witness.second)
+    assert (prior[:, None] * gain).T.dot(y).max(axis=0).sum() == pytest.approx(
+        no.witness.second
+    )
     assert no.witness.first > no.witness.second
 
 
@@ -221,7 +236,9 @@ def test_floats_from_remaps_with_zeros_are_derivable():
     assert derivable(Channel([[0.25, 0.75], [0.2, 0.8], [0.0, 1.0]]), y)
     rng = np.random.default_rng(11)
     for rows, many, few in [(5, 6, 4), (4, 6, 6), (8, 10, 3)] * 8:
-        y = rng.integers(1, 9, (rows, many)) * (rng.random((rows, many)) < 0.7) + np.eye(rows, many)
+        y = rng.integers(1, 9, (rows, many)) * (
+            rng.random((rows, many)) < 0.7
+        ) + np.eye(rows, many)
         y /= y.sum(axis=1, keepdims=True)
         joined = np.eye(few)[rng.integers(0, few, many)]
         assert derivable(Channel(y @ joined), Channel(y)), (rows, many, few)
@@ -261,7 +278,9 @@ def test_long_weights_are_decided():
     rng = np.random.default_rng(0)
 
     def channel():
-        rows = [[int(v * 2**62) + 1 for v in rng.dirichlet(np.ones(16))] for _ in range(16)]
+        rows = [
+            [int(v * 2**62) + 1 for v in rng.dirichlet(np.ones(16))] for _ in range(16)
+        ]
         for row in rows:
             row[0] += 2**63 - sum(row)
         return IntegerChannel(np.array(rows, dtype=object))

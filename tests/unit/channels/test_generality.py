@@ -107,7 +107,9 @@ def test_a_silent_mechanism_becomes_randomised_response():
 
 @pytest.mark.parametrize("graph", [PathPower(4), Cycle(5), Clique(4), PathPower(5, 2)])
 def test_a_coarse_mechanism_becomes_maximally_general(graph):
-    coarse = rational([["1/2", "1/2"] if i % 2 else ["2/5", "3/5"] for i in range(graph.size)])
+    coarse = rational(
+        [["1/2", "1/2"] if i % 2 else ["2/5", "3/5"] for i in range(graph.size)]
+    )
     assert not maximally_general(coarse, graph, "ln(2)")
     made = make_maximally_general(coarse, graph, "ln(2)")
     assert made.exact
@@ -156,7 +158,9 @@ def test_what_is_maximal_stays():
     made = make_maximally_general(geometric, PathPower(5), "ln(2)")
     assert made.steps == ()
     assert np.allclose(made.channel.matrix(), geometric.matrix())
-    zero = make_maximally_general(IntegerChannel([[2, 0, 1], [1, 0, 2]]), PathPower(2), "ln(2)")
+    zero = make_maximally_general(
+        IntegerChannel([[2, 0, 1], [1, 0, 2]]), PathPower(2), "ln(2)"
+    )
     assert zero.channel.shape == (2, 3)
 
 
@@ -167,7 +171,9 @@ def test_refusals():
 
 def test_too_many_splits_are_refused():
     with pytest.raises(TooLarge, match="more than 3 splits"):
-        make_maximally_general(IntegerChannel([[1]] * 6), PathPower(6), "ln(2)", most_splits=3)
+        make_maximally_general(
+            IntegerChannel([[1]] * 6), PathPower(6), "ln(2)", most_splits=3
+        )
 
 
 def test_levels_whose_ratios_multiply_beyond_floats():

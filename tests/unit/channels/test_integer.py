@@ -35,7 +35,9 @@ def test_floats_are_the_nearest_at_every_size(bits: int) -> None:
     assert channel.row(1).tolist() == exact[1]
     assert channel.column(0).tolist() == [exact[0][0], exact[1][0]]
     assert channel.entry(0, 1) == exact[0][1]
-    assert channel.column_maxima().tolist() == [max(c) for c in zip(*exact, strict=True)]
+    assert channel.column_maxima().tolist() == [
+        max(c) for c in zip(*exact, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,11 @@ def test_floats_are_the_nearest_at_every_size(bits: int) -> None:
         ([[1, 2], [2, 2]], None, "must sum to 3, but row 1 sums to 4"),
         ([[1, 2], [2, 1]], 4, "must sum to 4, but row 0 sums to 3"),
         ([[2, 2], [5, -1]], None, "non-negative, got -1 at row 1, column 1"),
-        ([[1, 2], [1.5, 1.5]], None, "integers, got 1.0 at row 0, column 0|integers, got 1"),
+        (
+            [[1, 2], [1.5, 1.5]],
+            None,
+            "integers, got 1.0 at row 0, column 0|integers, got 1",
+        ),
         ([[1, 2.0]], None, "must be integers"),
         ([[True, False]], None, "integers, got True at row 0, column 0"),
         ([[1, 2], [3]], None, "rectangular"),
@@ -109,6 +115,8 @@ def test_a_function_is_a_matrix_of_zeros_and_ones() -> None:
         ([0, 1], "aa", "2 different labels"),
     ],
 )
-def test_bad_targets_are_refused(targets: object, outputs: object, message: str) -> None:
+def test_bad_targets_are_refused(
+    targets: object, outputs: object, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         DeterministicChannel(targets, outputs)  # type: ignore[arg-type]

@@ -41,7 +41,9 @@ def test_integers_are_decided_at_the_bound(scale: int) -> None:
     assert check.private
     assert check.exact
     assert (check.ratio, check.allowed, check.margin) == (2, 2, 0)
-    over = IntegerChannel([[2 * scale + 1, scale, 4 * scale - 1], [scale, 2 * scale, 4 * scale]])
+    over = IntegerChannel(
+        [[2 * scale + 1, scale, 4 * scale - 1], [scale, 2 * scale, 4 * scale]]
+    )
     check = is_private(over, PathPower(2), "ln(2)")
     assert not check.private
     assert (check.edge, check.output) == ((0, 1), 0)
@@ -61,7 +63,9 @@ def test_the_ratio_of_epsilon_is_the_bound() -> None:
 
 
 def test_a_ratio_far_above_the_bound_has_a_margin() -> None:
-    check = is_private(IntegerChannel([[10**20, 1], [1, 10**20]]), PathPower(2), "ln(2)")
+    check = is_private(
+        IntegerChannel([[10**20, 1], [1, 10**20]]), PathPower(2), "ln(2)"
+    )
     assert not check.private
     assert check.margin == pytest.approx(math.log(2) - 20 * math.log(10))
 
@@ -89,7 +93,11 @@ def test_zeros_beside_zeros_break_nothing() -> None:
 
 def test_close_ratios_are_told_apart_in_integers() -> None:
     big = 10**15
-    rows = [[2 * big, big, 4 * big], [big, 2 * big, 4 * big], [2 * big + 1, big, 4 * big - 1]]
+    rows = [
+        [2 * big, big, 4 * big],
+        [big, 2 * big, 4 * big],
+        [2 * big + 1, big, 4 * big - 1],
+    ]
     found = smallest_epsilon(IntegerChannel(rows), Clique(3))
     assert found.ratio == Fraction(2 * big + 1, big)
     assert found.edge == (2, 1)
@@ -109,11 +117,15 @@ def test_edge_lengths_allow_more() -> None:
     assert check
     assert check.margin == 0
     assert not is_private(at, ExplicitGraph([(0, 1), (1, 2)]), "ln(2)")
-    assert not is_private(at, ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 1.9]), "ln(2)")
+    assert not is_private(
+        at, ExplicitGraph([(0, 1), (1, 2)], lengths=[1, 1.9]), "ln(2)"
+    )
     floats = is_private(Channel(at.matrix()), graph, "ln(2)")
     assert floats.private
     assert not floats.exact
-    assert smallest_epsilon(Channel(at.matrix()), graph).value == pytest.approx(math.log(2))
+    assert smallest_epsilon(Channel(at.matrix()), graph).value == pytest.approx(
+        math.log(2)
+    )
 
 
 def test_allowed_ratios_are_never_above_the_bound() -> None:
@@ -164,9 +176,9 @@ def test_rule_and_listed_edges_agree(graph: AnswerGraph) -> None:
         assert by_rule.value == pytest.approx(listed.value, rel=1e-14)
         i, h = by_rule.edge or (0, 0)
         assert graph.distance(i, h) == 1
-        assert channel.entry(i, by_rule.output) / channel.entry(h, by_rule.output) == pytest.approx(
-            float(by_rule.ratio)
-        )
+        assert channel.entry(i, by_rule.output) / channel.entry(
+            h, by_rule.output
+        ) == pytest.approx(float(by_rule.ratio))
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,9 +242,9 @@ def test_geometric_by_rule_equals_its_matrix(graph: AnswerGraph) -> None:
     searched = smallest_epsilon(Channel(channel.matrix()), graph)
     assert by_rule.value == pytest.approx(searched.value, rel=1e-12)
     i, h = by_rule.edge or (0, 0)
-    assert channel.entry(i, by_rule.output) / channel.entry(h, by_rule.output) == pytest.approx(
-        by_rule.ratio
-    )
+    assert channel.entry(i, by_rule.output) / channel.entry(
+        h, by_rule.output
+    ) == pytest.approx(by_rule.ratio)
 
 
 def test_geometric_at_its_own_level_is_decided_without_rounding() -> None:
@@ -243,7 +255,10 @@ def test_geometric_at_its_own_level_is_decided_without_rounding() -> None:
     assert (check.exact, check.margin) == (True, 0)
     assert not is_private(channel, PathPower(size, 6), "0.3")
     assert not is_private(channel, PathPower(size, 5), "0.29999999999999")
-    assert is_private(GeometricChannel(6, "ln(2)", width=5), Clique(6), "ln(2)").margin == 0
+    assert (
+        is_private(GeometricChannel(6, "ln(2)", width=5), Clique(6), "ln(2)").margin
+        == 0
+    )
 
 
 def test_geometric_with_lengths() -> None:
@@ -268,7 +283,9 @@ def test_scaled_phi_with_lengths_and_zeros() -> None:
     z = np.linalg.solve(phi, np.ones(3))
     channel = ScaledPhi(graph, "ln(4)", z)
     assert smallest_epsilon(channel, graph).value == pytest.approx(math.log(4))
-    assert smallest_epsilon(Channel(channel.matrix()), graph).value == pytest.approx(math.log(4))
+    assert smallest_epsilon(Channel(channel.matrix()), graph).value == pytest.approx(
+        math.log(4)
+    )
     # On a star at α = 1/2 the middle is never reported.
     star = ScaledPhi(Star(3), "ln(2)", [0, 2 / 3, 2 / 3, 2 / 3])
     assert worst_places(star, Star(3))[0].output == 1
@@ -283,7 +300,11 @@ def test_scaled_phi_on_another_graph_is_looked_through() -> None:
 
 @pytest.mark.parametrize("product", [CartesianProduct, StrongProduct])
 def test_products_by_rule_equal_their_matrix(product: type) -> None:
-    factors = [Channel([[0.5, 0.5], [0.25, 0.75]]), GeometricChannel(3, 0.4), IntegerChannel([[1]])]
+    factors = [
+        Channel([[0.5, 0.5], [0.25, 0.75]]),
+        GeometricChannel(3, 0.4),
+        IntegerChannel([[1]]),
+    ]
     channel = KroneckerChannel(factors)
     graph = product([PathPower(2), PathPower(3), PathPower(1)])
     by_rule = smallest_epsilon(channel, graph)
@@ -291,9 +312,9 @@ def test_products_by_rule_equal_their_matrix(product: type) -> None:
     assert by_rule.value == pytest.approx(searched.value, rel=1e-12)
     i, h = by_rule.edge or (0, 0)
     assert graph.distance(i, h) == 1
-    assert channel.entry(i, by_rule.output) / channel.entry(h, by_rule.output) == pytest.approx(
-        by_rule.ratio
-    )
+    assert channel.entry(i, by_rule.output) / channel.entry(
+        h, by_rule.output
+    ) == pytest.approx(by_rule.ratio)
 
 
 def test_products_stay_exact() -> None:
@@ -303,16 +324,22 @@ def test_products_stay_exact() -> None:
     assert (check.exact, check.margin, check.ratio) == (True, 0, 2)
     together = is_private(crowd, StrongProduct([PathPower(2)] * 50), "50*ln(2)")
     assert (together.exact, together.margin, together.ratio) == (True, 0, 2**50)
-    geometric = KroneckerChannel([GeometricChannel(31, "0.1"), GeometricChannel(31, "0.2")])
+    geometric = KroneckerChannel(
+        [GeometricChannel(31, "0.1"), GeometricChannel(31, "0.2")]
+    )
     check = is_private(geometric, StrongProduct([PathPower(31)] * 2), "0.3")
     assert (check.exact, check.margin, check.private) == (True, 0, True)
-    assert not is_private(geometric, StrongProduct([PathPower(31)] * 2), "0.2999999999999")
+    assert not is_private(
+        geometric, StrongProduct([PathPower(31)] * 2), "0.2999999999999"
+    )
 
 
 def test_a_product_of_single_answers() -> None:
     one = Channel([[0.5, 0.5]])
     assert (
-        worst_places(KroneckerChannel([one, one]), CartesianProduct([PathPower(1)] * 2))[0].edge
+        worst_places(
+            KroneckerChannel([one, one]), CartesianProduct([PathPower(1)] * 2)
+        )[0].edge
         is None
     )
 

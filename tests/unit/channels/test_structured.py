@@ -27,14 +27,19 @@ def test_powers_are_within_a_few_units_of_the_true_ones() -> None:
 
 def test_sums_over_balls_of_any_size() -> None:
     sizes = tuple(math.comb(2000, d) * 3**d for d in range(2001))
-    assert log_alpha_sum(Epsilon.of("ln(2)"), sizes) == pytest.approx(2000 * math.log(2.5))
+    assert log_alpha_sum(Epsilon.of("ln(2)"), sizes) == pytest.approx(
+        2000 * math.log(2.5)
+    )
 
 
 def test_levels_of_one_kind_are_compared_exactly() -> None:
     tenth, third = Epsilon.of("0.1"), Epsilon.of("0.3")
     assert compare_levels(tenth, third, times=Fraction(3)) == 0
     assert compare_levels(third, tenth) < 0 < compare_levels(tenth, third)
-    assert compare_levels(Epsilon.of("ln(3)"), Epsilon.of("2*ln(3)"), times=Fraction(2)) == 0
+    assert (
+        compare_levels(Epsilon.of("ln(3)"), Epsilon.of("2*ln(3)"), times=Fraction(2))
+        == 0
+    )
     assert compare_levels(Epsilon.of("ln(2)"), Epsilon.of("0.7")) == pytest.approx(
         0.7 - math.log(2)
     )
@@ -66,7 +71,9 @@ def test_closed_forms_equal_those_of_the_matrix() -> None:
         channel = GeometricChannel(size, 0.7, 2)
         matrix = channel.matrix()
         np.testing.assert_array_equal(channel.column_maxima(), matrix.max(axis=0))
-        assert channel.column_maxima_sum() == pytest.approx(matrix.max(axis=0).sum(), rel=1e-15)
+        assert channel.column_maxima_sum() == pytest.approx(
+            matrix.max(axis=0).sum(), rel=1e-15
+        )
 
 
 def test_powers_of_two_are_exact() -> None:
@@ -97,10 +104,14 @@ def test_a_million_answers_need_one_row() -> None:
 
 
 def test_labels_follow_a_rule() -> None:
-    assert GeometricChannel(3, 1, label=lambda i: Fraction(i, 2)).inputs[1] == Fraction(1, 2)
+    assert GeometricChannel(3, 1, label=lambda i: Fraction(i, 2)).inputs[1] == Fraction(
+        1, 2
+    )
 
 
-@pytest.mark.parametrize(("size", "width"), [(0, 1), (2.5, 1), (3, 0), (True, 1), (3, -1)])
+@pytest.mark.parametrize(
+    ("size", "width"), [(0, 1), (2.5, 1), (3, 0), (True, 1), (3, -1)]
+)
 def test_sizes_are_whole_and_positive(size: int, width: int) -> None:
     with pytest.raises(InputError, match="whole number of at least 1"):
         GeometricChannel(size, 1, width)
@@ -210,7 +221,9 @@ def test_numbering_is_that_of_graphs() -> None:
     people = CartesianProduct([Clique(3)] * 3)
     one = ScaledPhi(Clique(3), "ln(2)", 0.5)
     whole = ScaledPhi(people, "ln(2)", 0.125)
-    np.testing.assert_allclose(KroneckerChannel([one] * 3).matrix(), whole.matrix(), rtol=1e-15)
+    np.testing.assert_allclose(
+        KroneckerChannel([one] * 3).matrix(), whole.matrix(), rtol=1e-15
+    )
 
 
 def test_sixty_people() -> None:

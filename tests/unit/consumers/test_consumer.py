@@ -4,7 +4,13 @@ import pytest
 
 from tightrope.consumers import Consumer, Loss, Prior, read_consumers, support
 from tightrope.errors import InputError, TextError, TooLarge
-from tightrope.graphs import CartesianProduct, Clique, ExplicitGraph, PathPower, StrongProduct
+from tightrope.graphs import (
+    CartesianProduct,
+    Clique,
+    ExplicitGraph,
+    PathPower,
+    StrongProduct,
+)
 
 PAIRS = StrongProduct([PathPower(2), PathPower(2)])
 
@@ -14,7 +20,9 @@ def test_the_kind_follows_from_what_is_known() -> None:
     assert not bayesian.risk_averse
     assert isinstance(bayesian.prior, Prior)
     assert bayesian.loss.is_binary
-    assert repr(bayesian) == "<Bayesian consumer mayor: Prior over 2 answers, matrix loss>"
+    assert (
+        repr(bayesian) == "<Bayesian consumer mayor: Prior over 2 answers, matrix loss>"
+    )
     averse = Consumer(support=[2, 0], loss=Loss.binary(3))
     assert averse.risk_averse
     assert averse.support.tolist() == [0, 2]
@@ -34,7 +42,9 @@ def test_a_consumer_needs_one_of_two(words: dict[str, object]) -> None:
 def test_prior_and_loss_must_fit() -> None:
     with pytest.raises(InputError, match="got 2 probabilities and 3 rows of losses"):
         Consumer(prior=[0.5, 0.5], loss=Loss.binary(3))
-    with pytest.raises(InputError, match=r"'absolute' needs the answer graph: use Consumer\.of"):
+    with pytest.raises(
+        InputError, match=r"'absolute' needs the answer graph: use Consumer\.of"
+    ):
         Consumer(prior=[0.5, 0.5], loss="absolute")
 
 
@@ -92,7 +102,8 @@ def test_supports_by_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "position"), [("", 0), ("0,,1", 2), ("0,9", 2), ("3..1", 0), ("0, x", 3), ("1..", 0)]
+    ("text", "position"),
+    [("", 0), ("0,,1", 2), ("0,9", 2), ("3..1", 0), ("0, x", 3), ("1..", 0)],
 )
 def test_support_errors_point_at_the_character(text: str, position: int) -> None:
     with pytest.raises(TextError) as caught:
@@ -119,7 +130,11 @@ def test_lists_of_consumers(tmp_path: Path, name: str) -> None:
     mayor, press = read_consumers(tmp_path / name, PathPower(2))
     assert not mayor.risk_averse
     assert press.risk_averse
-    assert (mayor.name, mayor.loss.name, mayor.prior.maximum) == ("mayor", "absolute", 0.5)
+    assert (mayor.name, mayor.loss.name, mayor.prior.maximum) == (
+        "mayor",
+        "absolute",
+        0.5,
+    )
     assert (press.name, press.support.tolist()) == ("press", [0, 1])
     assert press.loss.matrix().tolist() == [[0, 2], [1, 0]]
 
@@ -129,7 +144,11 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
     first, second = read_consumers(tmp_path / "c.json", PathPower(2))
     assert not first.risk_averse
     assert not second.risk_averse
-    assert (first.name, first.prior.is_uniform, first.loss.name) == ("consumer 1", True, "binary")
+    assert (first.name, first.prior.is_uniform, first.loss.name) == (
+        "consumer 1",
+        True,
+        "binary",
+    )
     assert (second.name, second.prior.support.tolist()) == ("consumer 2", [1])
 
 
@@ -139,7 +158,11 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
         ("c.json", "[]", "at least one consumer, got none"),
         ("c.json", "{}", "must hold a list of objects"),
         ("c.json", '["mayor"]', "must hold a list of objects"),
-        ("c.json", '[{"pior": "uniform"}]', "c.json, consumer 1: a consumer has .* got 'pior'"),
+        (
+            "c.json",
+            '[{"pior": "uniform"}]',
+            "c.json, consumer 1: a consumer has .* got 'pior'",
+        ),
         ("c.json", '[{"prior": "uniform", "support": "all"}]', "got both"),
         ("c.json", '[{"name": "a"}, {"name": "a"}]', "its own name, got 'a' again"),
         ("c.json", '[{"prior": "binomal(.3)"}]', "consumer 1: unknown prior"),
@@ -147,7 +170,11 @@ def test_defaults_in_lists(tmp_path: Path) -> None:
         ("c.json", '[{"loss": [[0, 1], [2]]}]', "rectangular"),
         ("c.json", '[{"loss": {"a": 1}}]', "loss must be"),
         ("c.json", '[{"prior": true}]', "list of numbers, got 'True'"),
-        ("c.csv", "mayor,uniform\n", "header of name, prior, support, loss, got 'mayor,uniform'"),
+        (
+            "c.csv",
+            "mayor,uniform\n",
+            "header of name, prior, support, loss, got 'mayor,uniform'",
+        ),
         (
             "c.csv",
             "name,prior\nmayor,0.5,0.5\n",

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from tightrope.arrays import Limits
 from tightrope.channels import (
     Channel,
     DeterministicChannel,
     GeometricChannel,
     KroneckerChannel,
 )
-from tightrope.channels.base import Limits
 from tightrope.consumers import (
     Consumer,
     Loss,
@@ -36,14 +36,19 @@ def slow_remap(channel: Channel, consumer: Consumer) -> tuple[list[int], float]:
     guess, total = [], 0.0
     for o in range(channel.shape[1]):
         joint = consumer.prior.probabilities * channel.column(o)
-        costs = [float(joint @ consumer.loss.column(k)) for k in range(consumer.loss.guess_count)]
+        costs = [
+            float(joint @ consumer.loss.column(k))
+            for k in range(consumer.loss.guess_count)
+        ]
         guess.append(int(np.argmin(costs)))
         total += min(costs)
     return guess, total
 
 
 @pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
-@pytest.mark.parametrize("graph", [PathPower(7), PathPower(7, 3), Clique(7)], ids=lambda g: g.name)
+@pytest.mark.parametrize(
+    "graph", [PathPower(7), PathPower(7, 3), Clique(7)], ids=lambda g: g.name
+)
 def test_the_best_remap_is_the_definition(loss: str, graph: PathPower) -> None:
     channel = random_channel(7, 9)
     prior = np.random.default_rng(2).dirichlet(np.ones(7))
@@ -69,7 +74,9 @@ def test_blocks_do_not_show(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "LIMITS", Limits(block=20))
     monkeypatch.setattr(losses, "LIMITS", Limits(block=20))
     assert best_remap(channel, consumer).guess.tolist() == whole.guess.tolist()
-    assert best_remap(channel, consumer).expected_loss == pytest.approx(whole.expected_loss)
+    assert best_remap(channel, consumer).expected_loss == pytest.approx(
+        whole.expected_loss
+    )
     ruled = GeometricChannel(8, "ln(2)")
     parts = best_remap(ruled, consumer)
     monkeypatch.undo()
@@ -80,9 +87,14 @@ def test_ties_go_to_the_smallest_guess() -> None:
     flat = Channel([[0.5, 0.5]] * 4)
     for loss in ("binary", "squared"):
         consumer = Consumer.of(PathPower(4), loss=loss)
-        assert best_remap(flat, consumer).guess.tolist() == [0 if loss == "binary" else 1] * 2
+        assert (
+            best_remap(flat, consumer).guess.tolist()
+            == [0 if loss == "binary" else 1] * 2
+        )
     one_output_never_happens = Channel([[1.0, 0.0]] * 4)
-    assert best_remap(one_output_never_happens, Consumer.of(PathPower(4))).guess.tolist() == [0, 0]
+    assert best_remap(
+        one_output_never_happens, Consumer.of(PathPower(4))
+    ).guess.tolist() == [0, 0]
 
 
 def test_a_row_that_cannot_happen_does_not_count() -> None:
@@ -93,9 +105,13 @@ def test_a_row_that_cannot_happen_does_not_count() -> None:
 
 def test_utility_is_the_chance_of_a_right_guess() -> None:
     assert utility(RESPONSE, Consumer.of(Clique(2))) == 0.75
-    assert utility(RESPONSE, Consumer.of(Clique(2), prior="0.9,0.1")) == pytest.approx(0.9)
+    assert utility(RESPONSE, Consumer.of(Clique(2), prior="0.9,0.1")) == pytest.approx(
+        0.9
+    )
     # The name of a loss does not matter, its numbers do.
-    assert utility(RESPONSE, Consumer(prior=[0.9, 0.1], loss=1 - np.eye(2))) == pytest.approx(0.9)
+    assert utility(
+        RESPONSE, Consumer(prior=[0.9, 0.1], loss=1 - np.eye(2))
+    ) == pytest.approx(0.9)
 
 
 def test_utility_gives_back_a_gain() -> None:
@@ -119,7 +135,9 @@ def test_other_remaps() -> None:
     expected = 1 - (0.6 * 0.25 + 0.3 * 0.25 + 0.1 * 0.5)
     assert expected_loss(THREE, consumer, swapped) == pytest.approx(expected)
     assert expected_loss(THREE, consumer, np.eye(3)[swapped]) == pytest.approx(expected)
-    assert expected_loss(THREE, consumer, DeterministicChannel(swapped)) == pytest.approx(expected)
+    assert expected_loss(
+        THREE, consumer, DeterministicChannel(swapped)
+    ) == pytest.approx(expected)
     assert utility(THREE, consumer, range(3)) == pytest.approx(0.5)
     mixed = np.full((3, 3), 1 / 3)
     assert utility(THREE, consumer, mixed) == pytest.approx(1 / 3)
@@ -153,7 +171,9 @@ def test_risk_averse_consumers_look_at_the_worst() -> None:
     channel = Channel([[0.75, 0.25, 0], [0.5, 0.25, 0.25], [0, 0.5, 0.5]])
     consumer = Consumer.of(PathPower(3), support="all", loss="absolute")
     assert worst_loss(channel, consumer) == (0.75, 1)
-    assert worst_loss(channel, Consumer.of(PathPower(3), support="0,2", loss="absolute")) == (
+    assert worst_loss(
+        channel, Consumer.of(PathPower(3), support="0,2", loss="absolute")
+    ) == (
         0.5,
         2,
     )
@@ -170,11 +190,15 @@ def test_risk_averse_consumers_look_at_the_worst() -> None:
 def test_each_kind_of_consumer_has_its_functions() -> None:
     averse = Consumer.of(Clique(2), support="all")
     for call in (best_remap, expected_loss, utility):
-        with pytest.raises(InputError, match="judge a mechanism for it with worst_loss"):
+        with pytest.raises(
+            InputError, match="judge a mechanism for it with worst_loss"
+        ):
             call(RESPONSE, averse)
     with pytest.raises(InputError, match="needs a risk-averse consumer"):
         worst_loss(RESPONSE, Consumer.of(Clique(2)))
-    with pytest.raises(InputError, match="must be the 3 guesses of the loss, got 2 outputs"):
+    with pytest.raises(
+        InputError, match="must be the 3 guesses of the loss, got 2 outputs"
+    ):
         worst_loss(RESPONSE, Consumer(support=[0], loss=np.zeros((2, 3))))
 
 
@@ -194,7 +218,8 @@ def test_the_rule_for_products_is_the_definition() -> None:
     prior = ProductPrior([Prior([0.6, 0.4])] * 3)
     by_rule = utility(crowd, Consumer(prior=prior, loss=Loss.binary(8)))
     listed = utility(
-        Channel(crowd.matrix()), Consumer(prior=Prior(prior.probabilities), loss=Loss.binary(8))
+        Channel(crowd.matrix()),
+        Consumer(prior=Prior(prior.probabilities), loss=Loss.binary(8)),
     )
     assert by_rule == pytest.approx(listed, abs=1e-14)
 
@@ -213,7 +238,10 @@ def test_geometric_noise_is_remapped_by_rule_as_by_its_matrix(loss, width):
     prior = np.random.default_rng(1).dirichlet(np.full(40, 0.3))
     consumer = Consumer.of(PathPower(40), prior=prior, loss=loss)
     noise = GeometricChannel(40, "ln(2)", width)
-    by_rule, listed = best_remap(noise, consumer), best_remap(Channel(noise.matrix()), consumer)
+    by_rule, listed = (
+        best_remap(noise, consumer),
+        best_remap(Channel(noise.matrix()), consumer),
+    )
     assert by_rule.guess.tolist() == listed.guess.tolist()
     assert by_rule.expected_loss == pytest.approx(listed.expected_loss, rel=1e-12)
     other = best_remap(GeometricChannel(40, 1, width), consumer)

@@ -20,7 +20,9 @@ from tightrope.kinds import LOSSES, forms
 
 CITIES = ExplicitGraph([(0, 1), (1, 2)], labels=["Oslo", "Rome", "Lima"], name="cities")
 PAIRS = StrongProduct([PathPower(3), PathPower(4)])
-TRIPLES = ExplicitGraph([(0, 1), (1, 2)], labels=[(0, 0, 3), (1, 1, 1), (2, 0, 1)], name="triples")
+TRIPLES = ExplicitGraph(
+    [(0, 1), (1, 2)], labels=[(0, 0, 3), (1, 1, 1), (2, 0, 1)], name="triples"
+)
 HUGE = CartesianProduct([Clique(4)] * 20, name="databases(20,4)")
 
 
@@ -40,7 +42,15 @@ def by_hand(name: str, graph: AnswerGraph) -> np.ndarray:
 @pytest.mark.parametrize("name", ["binary", "absolute", "squared", "distance"])
 @pytest.mark.parametrize(
     "graph",
-    [PathPower(7, 2), PathPower(6, 9), PathPower(1), PathPower(2), Cycle(5), PAIRS, TRIPLES],
+    [
+        PathPower(7, 2),
+        PathPower(6, 9),
+        PathPower(1),
+        PathPower(2),
+        Cycle(5),
+        PAIRS,
+        TRIPLES,
+    ],
     ids=lambda graph: graph.name,
 )
 def test_named_losses_follow_their_definition(name: str, graph: AnswerGraph) -> None:
@@ -50,7 +60,9 @@ def test_named_losses_follow_their_definition(name: str, graph: AnswerGraph) -> 
     assert np.array_equal(made.matrix(), expected)
     assert all(np.array_equal(made.column(k), expected[:, k]) for k in range(n))
     assert np.array_equal(made.columns(np.array([n - 1, 0])), expected[:, [n - 1, 0]])
-    assert all(made.at(i, k) == made.exact(i, k) == expected[i, k] for i, k in np.ndindex(n, n))
+    assert all(
+        made.at(i, k) == made.exact(i, k) == expected[i, k] for i, k in np.ndindex(n, n)
+    )
     assert made.is_binary == bool((expected == 1 - np.eye(n)).all())
     assert made.guesses == graph.labels
     weights = np.random.default_rng(7).random((n, 5))
@@ -83,18 +95,24 @@ def test_losses_of_many_databases_by_rule() -> None:
 
 def test_numbers_are_needed_where_they_are_subtracted() -> None:
     for name in ("absolute", "squared"):
-        with pytest.raises(InputError, match=f"{name} loss needs answers that are numbers"):
+        with pytest.raises(
+            InputError, match=f"{name} loss needs answers that are numbers"
+        ):
             loss(name, CITIES)
     with pytest.raises(InputError, match="tuples of one length"):
         loss("absolute", ExplicitGraph([(0, 1)], labels=[(1, 2), (1,)])).row(0)
     with pytest.raises(InputError, match="finite, got inf at row 1"):
         loss("squared", ExplicitGraph([(0, 1)], labels=[0.0, float("inf")])).row(0)
     with pytest.raises(InputError, match="must be numbers"):
-        loss("absolute", ExplicitGraph([(0, 1)], labels=[0, 10**400])).row(0)  # no float
+        loss("absolute", ExplicitGraph([(0, 1)], labels=[0, 10**400])).row(
+            0
+        )  # no float
 
 
 def test_a_matrix_may_have_other_guesses() -> None:
-    made = MatrixLoss([[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"], name="shy")
+    made = MatrixLoss(
+        [[0, 1, 0.4], [1, 0, 0.4]], guesses=["no", "yes", "pass"], name="shy"
+    )
     assert isinstance(made, MatrixLoss)
     assert (made.size, made.guess_count, made.is_binary) == (2, 3, False)
     assert made.guess_label(2) == "pass"
@@ -149,14 +167,18 @@ def test_what_is_no_matrix_is_refused(matrix: object, message: str) -> None:
 
 
 def test_functions() -> None:
-    made = loss(lambda truth, guess: "1/2" if truth == "Rome" else guess == "Oslo", CITIES)
+    made = loss(
+        lambda truth, guess: "1/2" if truth == "Rome" else guess == "Oslo", CITIES
+    )
     assert made.matrix().tolist() == [[1, 0, 0], [0.5, 0.5, 0.5], [1, 0, 0]]
 
 
 def test_wrong_functions() -> None:
     with pytest.raises(InputError, match="finite, got nan at row 0, column 0"):
         loss(lambda truth, guess: float("nan"), CITIES)
-    with pytest.raises(InputError, match="the loss at 'Oslo', 'Oslo': expected a number"):
+    with pytest.raises(
+        InputError, match="the loss at 'Oslo', 'Oslo': expected a number"
+    ):
         loss(lambda truth, guess: "much", CITIES)
     with pytest.raises(TooLarge, match="called 100000² times"):
         loss(lambda truth, guess: 0, PathPower(100_000))
@@ -167,7 +189,9 @@ def test_values() -> None:
     assert loss(given, CITIES) is given
     assert loss(np.zeros((3, 3)), CITIES).guesses == ["Oslo", "Rome", "Lima"]
     assert loss(np.zeros((3, 2)), CITIES).guesses == [0, 1]
-    with pytest.raises(InputError, match="cities needs 3 rows, one for each answer, got 2"):
+    with pytest.raises(
+        InputError, match="cities needs 3 rows, one for each answer, got 2"
+    ):
         loss(np.zeros((2, 3)), CITIES)
 
 

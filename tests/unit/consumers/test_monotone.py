@@ -5,7 +5,14 @@ import pytest
 
 from tightrope.consumers import Loss, MatrixLoss, is_monotone, loss
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower, path_order
+from tightrope.graphs import (
+    AnswerGraph,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    path_order,
+)
 
 SHUFFLED = ExplicitGraph([(0, 2), (2, 1), (1, 3)], name="shuffled")
 
@@ -14,12 +21,16 @@ def holds(made: Loss, order: list[int], witness: tuple[int, int, int]) -> bool:
     """Whether k lies between i and k' along the line, and still costs more."""
     i, k, far = (order.index(node) for node in witness)
     between = i <= k < far or far < k <= i
-    return between and made.exact(witness[0], witness[1]) > made.exact(witness[0], witness[2])
+    return between and made.exact(witness[0], witness[1]) > made.exact(
+        witness[0], witness[2]
+    )
 
 
 @pytest.mark.parametrize("name", ["binary", "absolute", "squared", "distance"])
 @pytest.mark.parametrize(
-    "graph", [PathPower(1), PathPower(2), PathPower(6), PathPower(9, 3)], ids=lambda g: g.name
+    "graph",
+    [PathPower(1), PathPower(2), PathPower(6), PathPower(9, 3)],
+    ids=lambda g: g.name,
 )
 def test_named_losses_are_monotone(name: str, graph: AnswerGraph) -> None:
     assert is_monotone(loss(name, graph), graph) == (True, None)
@@ -41,10 +52,15 @@ def test_thirds_are_compared_as_thirds() -> None:
 def test_uneven_numbers_are_monotone() -> None:
     graph = ExplicitGraph([(0, 1), (1, 2)], labels=[0, 1, 5])
     assert is_monotone(loss("absolute", graph), graph) == (True, None)
-    assert is_monotone(MatrixLoss(loss("absolute", graph).matrix()), graph) == (True, None)
+    assert is_monotone(MatrixLoss(loss("absolute", graph).matrix()), graph) == (
+        True,
+        None,
+    )
 
 
-@pytest.mark.parametrize("labels", [[0, 2, 1], [0, 2, -5], [3, 0, 1], [3, 0, 9], [0, 1, 3, 2]])
+@pytest.mark.parametrize(
+    "labels", [[0, 2, 1], [0, 2, -5], [3, 0, 1], [3, 0, 9], [0, 1, 3, 2]]
+)
 @pytest.mark.parametrize("name", ["absolute", "squared"])
 def test_numbers_that_turn_are_not_monotone(labels: list[int], name: str) -> None:
     graph = ExplicitGraph([(i, i + 1) for i in range(len(labels) - 1)], labels=labels)
@@ -70,7 +86,9 @@ def test_one_wrong_entry_is_found() -> None:
 
 
 def test_one_sided_losses_are_monotone() -> None:
-    assert is_monotone(loss(lambda i, k: max(0, i - k), PathPower(4)), PathPower(4)).result
+    assert is_monotone(
+        loss(lambda i, k: max(0, i - k), PathPower(4)), PathPower(4)
+    ).result
 
 
 def test_the_line_counts_and_not_the_numbering() -> None:

@@ -7,12 +7,20 @@ from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph, PathPower, StrongProduct
 from tightrope.texts import read_exact, to_exact
 
-MIXED = ExplicitGraph([(0, 1), (1, 2), (2, 3)], labels=[7, "3", (1, "a"), 0.25], name="mixed")
+MIXED = ExplicitGraph(
+    [(0, 1), (1, 2), (2, 3)], labels=[7, "3", (1, "a"), 0.25], name="mixed"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("1", 1), ("-.5", Fraction(-1, 2)), ("+2.", 2), ("3 / 4", Fraction(3, 4)), ("1e2/4", 25)],
+    [
+        ("1", 1),
+        ("-.5", Fraction(-1, 2)),
+        ("+2.", 2),
+        ("3 / 4", Fraction(3, 4)),
+        ("1e2/4", 25),
+    ],
 )
 def test_numbers(text: str, number: Fraction) -> None:
     assert read_exact(text) == to_exact(text) == number
@@ -31,7 +39,16 @@ def test_what_is_no_number(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("label", "node"),
-    [(7, 0), ("7", 0), (7.0, 0), ("3", 1), (" 3 ", 1), ((1, "a"), 2), (0.25, 3), ("1/4", 3)],
+    [
+        (7, 0),
+        ("7", 0),
+        (7.0, 0),
+        ("3", 1),
+        (" 3 ", 1),
+        ((1, "a"), 2),
+        (0.25, 3),
+        ("1/4", 3),
+    ],
 )
 def test_answers_of_any_kind(label: object, node: int) -> None:
     assert find_answer(MIXED, label) == node
@@ -43,7 +60,11 @@ def test_tuples() -> None:
         assert find_answer(grid, label) == 9
 
 
-@pytest.mark.parametrize("label", [3, "8", "", None, (1,), "x" * 1000, float("nan"), [[1]], {}])
+@pytest.mark.parametrize(
+    "label", [3, "8", "", None, (1,), "x" * 1000, float("nan"), [[1]], {}]
+)
 def test_what_is_no_answer(label: object) -> None:
-    with pytest.raises(InputError, match="is not an answer of mixed; its answers look like 7"):
+    with pytest.raises(
+        InputError, match="is not an answer of mixed; its answers look like 7"
+    ):
         find_answer(MIXED, label)

@@ -11,7 +11,8 @@ import pytest
 import tightrope as tr
 from tightrope.consumers import Prior, ProductPrior, prior
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import ExplicitGraph
+from tightrope.graphs import ExplicitGraph, PathPower
+from tightrope.queries import usual_loss
 
 THIRDS = ("1/6", "1/3", "1/2")
 
@@ -56,7 +57,9 @@ def test_the_law_is_that_of_all_databases(
 def test_independent_properties_are_counted_apart(relation: str) -> None:
     query = tr.query("counts(3,2)", neighbours=relation)
     chances = [
-        math.prod(p if has else 1 - p for has, p in zip(value, (0.25, 0.5), strict=True))
+        math.prod(
+            p if has else 1 - p for has, p in zip(value, (0.25, 0.5), strict=True)
+        )
         for value in query.values or ()
     ]
     law = prior("people(1/4,1/2)", query.graph)
@@ -67,8 +70,15 @@ def test_independent_properties_are_counted_apart(relation: str) -> None:
 
 def test_two_values_make_a_binomial() -> None:
     law = prior("people(.7,.3)", tr.query("count(40)").graph)
-    assert law.probabilities == pytest.approx(Prior.binomial(41, 0.3).probabilities, rel=1e-10)
-    assert prior("people(0,1)", tr.query("count(3)").graph).probabilities.tolist() == [0, 0, 0, 1]
+    assert law.probabilities == pytest.approx(
+        Prior.binomial(41, 0.3).probabilities, rel=1e-10
+    )
+    assert prior("people(0,1)", tr.query("count(3)").graph).probabilities.tolist() == [
+        0,
+        0,
+        0,
+        1,
+    ]
     assert pickle.loads(pickle.dumps(law)).exact == law.exact
 
 
@@ -76,7 +86,11 @@ def test_two_values_make_a_binomial() -> None:
     ("query", "text", "message"),
     [
         ("sum(20,3)", "people(.7,.2,.1)", "needs 4 probabilities, one for each value"),
-        ("counts(3,2)", "people(.5,.4,.1)", "needs 2 probabilities, one for each property"),
+        (
+            "counts(3,2)",
+            "people(.5,.4,.1)",
+            "needs 2 probabilities, one for each property",
+        ),
         ("count(5)", "people(.7,.7)", "must sum to 1"),
         ("counts(3,2)", "people(.5,1.5)", "0 ≤ p ≤ 1"),
         ("choice(3)", "people(.7,.2,.1)", "needs a question about people"),
@@ -92,6 +106,16 @@ def test_refusals(query: str, text: str, message: str) -> None:
 def test_a_graph_of_ones_own_has_no_people() -> None:
     with pytest.raises(InputError, match="needs a question about people"):
         prior("people(.5,.5)", ExplicitGraph([(0, 1)]))
+
+
+def test_a_name_alone_is_no_question() -> None:
+    """A graph that is called as a question does not get its law or its loss."""
+    called = PathPower(5, 2, name="sum(2,2)")
+    assert called.name == tr.query("sum(2,2)").graph.name
+    with pytest.raises(InputError, match=r"got sum\(2,2\), a graph without a question"):
+        prior("people(.5,.25,.25)", called)
+    assert usual_loss(tr.query(called)) == "binary"
+    assert usual_loss(tr.query("sum(2,2)")) == "absolute"
 
 
 def test_a_window_of_a_large_sum_is_the_binomial_one() -> None:
@@ -113,4 +137,6 @@ def test_long_sums_whose_answers_are_not_numbered_by_them() -> None:
     assert law[graph.index(1700)] == pytest.approx(1)
     few = prior("people(.5,.5)", tr.query("count_mod(40000,4)").graph)
     assert few.probabilities == pytest.approx([0.25] * 4)
-    assert prior("people(0,1)", tr.query("count_mod(40001,4)").graph)[1] == pytest.approx(1)
+    assert prior("people(0,1)", tr.query("count_mod(40001,4)").graph)[
+        1
+    ] == pytest.approx(1)

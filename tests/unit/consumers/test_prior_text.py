@@ -60,11 +60,49 @@ def test_texts(text: str, expected: tuple[Fraction, ...]) -> None:
         ("0.5,1e9999,0,0", 9, "expected ',' or the end"),
     ],
 )
-def test_text_errors_point_at_the_character(text: str, position: int, message: str) -> None:
+def test_text_errors_point_at_the_character(
+    text: str, position: int, message: str
+) -> None:
     with pytest.raises(TextError, match=message) as caught:
         prior(text, PathPower(4))
     assert caught.value.position == position
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "graph", "expected"),
+    [
+        ("1:0.7, 0:.1,2:1/5", PathPower(3), [0.1, 0.7, 0.2]),
+        (" Rome :0.7,Lima:.2 , Oslo: .1", CITIES, [0.1, 0.7, 0.2]),
+        ("(1,0):.7,(0, 0):.1,(1,1):.2,(0,1):0", PAIRS, [0.1, 0, 0.7, 0.2]),
+    ],
+)
+def test_a_list_may_name_its_answers(
+    text: str, graph: ExplicitGraph, expected: list[float]
+) -> None:
+    assert list(prior(text, graph)) == expected
+
+
+def test_an_answer_with_a_comma_is_written_in_brackets() -> None:
+    with pytest.raises(TextError, match="expected '\\(' or the end"):
+        prior("uniform,x:.2", CITIES)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Oslo:0.5,Rome:0.5", "must name all 3 answers of cities, got 2: 'Lima'"),
+        ("Oslo:0.5,Oslo:0.5", "must name each answer once, got 'Oslo' again"),
+        ("Oslo:0.5,Paris:0.5", "'Paris' is not an answer of cities"),
+        ("Oslo:0.5,Rome", "expected answer:probability at character 10"),
+        ("Oslo:0.5,", "expected answer:probability at character 10"),
+        ("Oslo:0.5,Rome:0.1,Lima:0.1", "got the sum 0.7"),
+        ("file:0.5", "0.5: there is no such file"),
+    ],
+)
+def test_a_list_must_name_every_answer_once(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        prior(text, CITIES)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +163,10 @@ def test_values() -> None:
     assert prior(given, graph) is given
     assert prior(np.array([0.25, 0.75]), graph)[1] == 0.75
     assert prior({1: "3/4", 0: 0.25}, graph).exact == (Fraction(1, 4), Fraction(3, 4))
-    assert prior({"Lima": 0.5, "Oslo": 0.5, "Rome": 0}, CITIES).support.tolist() == [0, 2]
+    assert prior({"Lima": 0.5, "Oslo": 0.5, "Rome": 0}, CITIES).support.tolist() == [
+        0,
+        2,
+    ]
     with pytest.raises(InputError, match=r"path\(2\) needs 2 probabilities, got 3"):
         prior(Prior.uniform(3), graph)
 

@@ -61,7 +61,10 @@ def test_uniform_is_decided_on_the_numbers_given() -> None:
         ([0.5, float("nan"), 0.5], "got nan at position 1"),
         ([float("inf"), 0.0], "got inf at position 0"),
         ([], "at least one probability, .* got shape"),
-        ([0.5, "half"], "expected a number such as 0.3 or 1/3, got 'half' at position 1"),
+        (
+            [0.5, "half"],
+            "expected a number such as 0.3 or 1/3, got 'half' at position 1",
+        ),
         ([0.5, "1/0"], "divide by zero"),
         ([0.5, None], "got 'None' at position 1"),
         ([True, False], "got 'True' at position 0"),
@@ -133,11 +136,17 @@ def test_families_follow_their_formulas() -> None:
 def test_families_are_exact(family: object) -> None:
     prior = family(40, "3/10")  # type: ignore[operator]
     assert sum(prior.exact) == 1
-    assert prior.probabilities == pytest.approx([float(x) for x in prior.exact], rel=1e-12)
+    assert prior.probabilities == pytest.approx(
+        [float(x) for x in prior.exact], rel=1e-12
+    )
 
 
 def test_families_at_their_ends() -> None:
-    assert Prior.binomial(3, 0).support.tolist() == Prior.geometric(3, 1).support.tolist() == [0]
+    assert (
+        Prior.binomial(3, 0).support.tolist()
+        == Prior.geometric(3, 1).support.tolist()
+        == [0]
+    )
     assert Prior.binomial(3, 1).support.tolist() == [2]
     assert Prior.poisson(3, 0).support.tolist() == [0]
     assert Prior.binomial(1, 0.3).exact == Prior.poisson(1, 4).exact == (1,)
@@ -162,7 +171,9 @@ def test_families_of_a_million_answers() -> None:
         (Prior.poisson, "four", "expected a number"),
     ],
 )
-def test_wrong_parameters_are_refused(family: object, value: object, message: str) -> None:
+def test_wrong_parameters_are_refused(
+    family: object, value: object, message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         family(5, value)  # type: ignore[operator]
 

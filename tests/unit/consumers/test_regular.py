@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
+from tightrope.arrays import Limits
 from tightrope.consumers import Prior, ProductPrior
 from tightrope.consumers.regular import (
     any_prior_bound,
@@ -49,7 +50,9 @@ def test_a_mixture_of_corners_has_its_weights_as_coordinates() -> None:
     assert np.allclose(found.coordinates, weights)
     assert found.coordinates.sum() == pytest.approx(1)
     assert found.utility_bound == pytest.approx(found.y.sum())
-    assert found.leakage_bound_bits == pytest.approx(math.log2(found.y.sum() / mixed.max()))
+    assert found.leakage_bound_bits == pytest.approx(
+        math.log2(found.y.sum() / mixed.max())
+    )
 
 
 def test_not_regular_comes_with_a_proof() -> None:
@@ -68,7 +71,9 @@ def test_corners_lie_on_the_border() -> None:
     assert found.regular
     assert found.coordinates.round(9).tolist() == [0, 0, 1, 0]
     # Just outside, decided in fractions; just inside too.
-    assert not regularity(["0.400001", "0.2", "0.2", "0.199999"], Clique(4), "ln(2)").regular
+    assert not regularity(
+        ["0.400001", "0.2", "0.2", "0.199999"], Clique(4), "ln(2)"
+    ).regular
     assert regularity(["2/5", "1/5", "1/5", "1/5"], Clique(4), "ln(2)").certain
 
 
@@ -110,7 +115,9 @@ def test_a_trillion_databases() -> None:
     with pytest.raises(TooLarge):
         _ = found.coordinates
     uniform = regularity(Prior.uniform(4**20), databases(20), 0.8)
-    assert uniform.leakage_bound_bits == pytest.approx(uniform_leakage_bits(databases(20), 0.8))
+    assert uniform.leakage_bound_bits == pytest.approx(
+        uniform_leakage_bits(databases(20), 0.8)
+    )
 
 
 def test_the_border_is_decided_in_fractions() -> None:
@@ -131,7 +138,9 @@ def test_the_border_is_decided_in_fractions() -> None:
         ([0.5, 0.25, 0.249], r"sum 0\.999"),
     ],
 )
-def test_bad_priors_are_refused_with_position_and_value(prior: list[float], message: str) -> None:
+def test_bad_priors_are_refused_with_position_and_value(
+    prior: list[float], message: str
+) -> None:
     with pytest.raises(InputError, match=message):
         regularity(prior, PathPower(3), 1)
 
@@ -152,18 +161,15 @@ def test_the_bound_for_any_prior() -> None:
     assert 0.5 <= skew.utility_bound < 1
 
 
-def test_the_bound_by_rule_is_above_the_program() -> None:
-    import tightrope.consumers.regular as bounds
-
+def test_the_bound_by_rule_is_above_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     graph = PathPower(40, 3)
     prior = np.random.default_rng(0).dirichlet(np.ones(40))
     phi = Phi(graph, 1)
     least = bound_from(phi, prior, None)
-    limit, bounds.PROGRAM_LIMIT = bounds.PROGRAM_LIMIT, 10
-    try:
-        by_rule = bound_from(phi, prior, phi.solve(prior).values)
-    finally:
-        bounds.PROGRAM_LIMIT = limit
+    monkeypatch.setattr("tightrope.consumers.regular.LIMITS", Limits(programs=10))
+    by_rule = bound_from(phi, prior, phi.solve(prior).values)
     assert prior.max() <= least <= by_rule <= 1
 
 

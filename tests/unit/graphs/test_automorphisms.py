@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tightrope.arrays import LIMITS
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     Clique,
@@ -21,7 +22,6 @@ from tightrope.graphs import (
     symmetry as module,
     truncated_tetrahedron,
 )
-from tightrope.graphs.base import LIMITS
 from tightrope.graphs.products import grid
 from tightrope.graphs.symmetry import (
     AutomorphismGroup,
@@ -38,7 +38,9 @@ def triangular(n: int) -> nx.Graph:
 
 def paley(q: int) -> nx.Graph:
     squares = {x * x % q for x in range(1, q)}
-    return nx.Graph([(i, j) for i in range(q) for j in range(i) if (i - j) % q in squares])
+    return nx.Graph(
+        [(i, j) for i in range(q) for j in range(i) if (i - j) % q in squares]
+    )
 
 
 def shuffled(graph: nx.Graph, seed: int = 5) -> ExplicitGraph:
@@ -87,7 +89,11 @@ KNOWN = {
         math.factorial(30) * math.factorial(40),
         2,
     ),
-    "balanced bipartite": (nx.complete_bipartite_graph(25, 25), 2 * math.factorial(25) ** 2, 1),
+    "balanced bipartite": (
+        nx.complete_bipartite_graph(25, 25),
+        2 * math.factorial(25) ** 2,
+        1,
+    ),
     "multipartite": (
         nx.complete_multipartite_graph(3, 3, 4),
         math.factorial(3) ** 2 * math.factorial(4) * 2,
@@ -121,7 +127,9 @@ def test_known_groups(name: str) -> None:
     assert all(whole.keeps(moves) for moves in group.moves)
 
 
-def test_the_three_chang_graphs_and_the_triangular_graph_differ_in_their_groups() -> None:
+def test_the_three_chang_graphs_and_the_triangular_graph_differ_in_their_groups() -> (
+    None
+):
     orders = sorted(automorphism_group(chang(which)).order for which in (1, 2, 3))
     assert orders == [96, 360, 384]
     assert automorphism_group(shuffled(triangular(8))).order == 40320
@@ -159,7 +167,10 @@ def test_a_prior_breaks_symmetry() -> None:
     assert automorphism_group(Cycle(4), [0.4, 0.2, 0.2, 0.2]).order == 2
     assert automorphism_group(Cycle(4), [0.1, 0.2, 0.3, 0.4]).order == 1
     assert automorphism_group(Cycle(4), ["a", "b", "a", "b"]).order == 4
-    assert automorphism_group(Cycle(4), np.array(["a", None, "a", None], object)).order == 4
+    assert (
+        automorphism_group(Cycle(4), np.array(["a", None, "a", None], object)).order
+        == 4
+    )
 
 
 def test_probabilities_are_compared_exactly() -> None:
@@ -179,7 +190,9 @@ def test_losses_break_symmetry() -> None:
 
 
 def test_colours_may_part_the_nodes() -> None:
-    rings = nx.disjoint_union_all([nx.cycle_graph(5), nx.cycle_graph(5), nx.path_graph(3)])
+    rings = nx.disjoint_union_all(
+        [nx.cycle_graph(5), nx.cycle_graph(5), nx.path_graph(3)]
+    )
     group = automorphism_group(Clique(13), pair_colours=nx.to_numpy_array(rings))
     assert (group.order, group.orbit_count) == (2 * 10 * 10 * 2, 3)
 
@@ -221,8 +234,13 @@ def test_colours_are_checked(colours: object, pairs: object, says: str) -> None:
 
 def test_orbits_of_pairs_of_distance_transitive_graphs_are_distances() -> None:
     for graph in (petersen(), hypercube(3), Cycle(7)):
-        orbits, distances = pair_orbits(automorphism_group(graph)), graph.distance_matrix()
-        both = set(zip(orbits.ravel().tolist(), distances.ravel().tolist(), strict=True))
+        orbits, distances = (
+            pair_orbits(automorphism_group(graph)),
+            graph.distance_matrix(),
+        )
+        both = set(
+            zip(orbits.ravel().tolist(), distances.ravel().tolist(), strict=True)
+        )
         assert len(both) == len(np.unique(orbits)) == graph.diameter + 1
 
 
@@ -261,14 +279,23 @@ def test_a_hard_search_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tightrope.graphs.symmetry.LIMITS", replace(LIMITS, steps=1000))
     with pytest.raises(TooLarge, match="given up after 1000 steps"):
         automorphism_group(chang())
-    assert automorphism_group(Clique(50)).order == math.factorial(50)  # no search needed
+    assert automorphism_group(Clique(50)).order == math.factorial(
+        50
+    )  # no search needed
 
 
-def test_a_colliding_hash_costs_time_but_no_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_colliding_hash_costs_time_but_no_truth(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """With few different colours many collide; the answers must not change."""
     scramble = module.scramble
     monkeypatch.setattr(module, "scramble", lambda x: scramble(x) % np.uint64(97))
-    for graph, order in [(petersen(), 120), (Clique(5), 120), (grid(3, 3), 8), (Star(4), 24)]:
+    for graph, order in [
+        (petersen(), 120),
+        (Clique(5), 120),
+        (grid(3, 3), 8),
+        (Star(4), 24),
+    ]:
         assert automorphism_group(graph).order == order
     assert not acts_transitively(shuffled(nx.frucht_graph()))
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from tightrope.arrays import LIMITS
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import (
     AnswerGraph,
@@ -22,7 +23,6 @@ from tightrope.graphs import (
     petersen,
 )
 from tightrope.graphs.averages import AddRemoveMedians, EitherMedians
-from tightrope.graphs.base import LIMITS
 from tightrope.graphs.histograms import AddRemoveHistograms
 from tightrope.graphs.lines import BalancedTree, CappedPathPower
 from tightrope.graphs.products import CappedCounts, grid
@@ -42,7 +42,12 @@ SMALL: list[AnswerGraph] = [
     *(Clique(n) for n in (1, 2, 3, 4, 6)),
     *(Cycle(n) for n in (3, 4, 6)),
     *(Star(k) for k in (1, 2, 3)),
-    *(Histograms(n, c, absent=a) for n in (1, 2) for c in (1, 2, 3) for a in (False, True)),
+    *(
+        Histograms(n, c, absent=a)
+        for n in (1, 2)
+        for c in (1, 2, 3)
+        for a in (False, True)
+    ),
     *(AddRemoveHistograms(n, c) for n in (1, 2, 3) for c in (1, 2, 3)),
     *(kind(v) for v in (1, 2, 3) for kind in (AddRemoveMedians, EitherMedians)),
     *(BalancedTree(b, h) for b in (1, 2, 3) for h in (0, 1, 2)),
@@ -124,7 +129,10 @@ def test_every_family_agrees_with_its_listed_edges(graph: AnswerGraph) -> None:
     assert graph.labels == listed.labels
     for shape in ("is_path", "is_cycle", "is_tree", "is_clique", "constant_ball_sizes"):
         assert getattr(graph, shape) == getattr(listed, shape), shape
-    assert (graph.max_degree, graph.min_degree) == (listed.max_degree, listed.min_degree)
+    assert (graph.max_degree, graph.min_degree) == (
+        listed.max_degree,
+        listed.min_degree,
+    )
     for i in range(graph.size):
         assert graph.index(graph.label(i)) == i
         assert graph.neighbours(i).tolist() == listed.neighbours(i).tolist()
@@ -158,7 +166,9 @@ def test_every_family_agrees_with_its_listed_edges(graph: AnswerGraph) -> None:
 def test_shapes(graph: AnswerGraph, shapes: set[str]) -> None:
     for one in (graph, graph.explicit()):
         assert {
-            s for s in ("is_path", "is_cycle", "is_tree", "is_clique") if getattr(one, s)
+            s
+            for s in ("is_path", "is_cycle", "is_tree", "is_clique")
+            if getattr(one, s)
         } == shapes
 
 
@@ -292,10 +302,14 @@ GRAPHS = [
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
 @pytest.mark.parametrize("kind", [float, np.int64, object])
-def test_maxima_equal_those_over_listed_neighbours(graph: AnswerGraph, kind: type) -> None:
+def test_maxima_equal_those_over_listed_neighbours(
+    graph: AnswerGraph, kind: type
+) -> None:
     values = np.random.default_rng(5).integers(0, 50, (graph.size, 3)).astype(kind)
     before = values.copy()
-    expected = [values[[i, *graph.neighbours(i)]].max(axis=0) for i in range(graph.size)]
+    expected = [
+        values[[i, *graph.neighbours(i)]].max(axis=0) for i in range(graph.size)
+    ]
     assert graph.box is not None
     assert graph.nearby_maxima(values).tolist() == np.array(expected).tolist()
     assert (values == before).all()

@@ -11,9 +11,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tightrope.arrays import LIMITS
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import AnswerGraph, Cycle, ExplicitGraph, PathPower
-from tightrope.graphs.base import LIMITS
 from tightrope.graphs.explicit import distances, largest_distance
 from tightrope.graphs.points import PointsGraph
 from tightrope.graphs.products import grid
@@ -58,7 +58,10 @@ def test_a_single_answer(edges: object) -> None:
         (lambda: ExplicitGraph([(0, 1), (2, 3)]), "2 parts: no way from 0 to 2"),
         (lambda: ExplicitGraph([(0, 1)], size=3), "2 parts: no way from 0 to 2"),
         (lambda: ExplicitGraph([(0, 1), (1, 1)]), "got one from 1 to itself"),
-        (lambda: ExplicitGraph([(0, 1), (1, 0)]), "each edge must be given once, got 0 – 1"),
+        (
+            lambda: ExplicitGraph([(0, 1), (1, 0)]),
+            "each edge must be given once, got 0 – 1",
+        ),
         (lambda: ExplicitGraph([(0, 1), (0, 1)], labels="ab"), "got 'a' – 'b' again"),
         (lambda: ExplicitGraph([(0, -1)], size=2), "got node -1"),
         (lambda: ExplicitGraph([(0, 2)], size=2), "got node 2"),
@@ -71,18 +74,39 @@ def test_a_single_answer(edges: object) -> None:
         (lambda: ExplicitGraph([(0, 0.5)]), "whole node indices, got 0.5"),
         (lambda: ExplicitGraph([(0, math.nan)]), "whole node indices, got nan"),
         (lambda: ExplicitGraph([(0, math.inf)]), "whole node indices, got inf"),
-        (lambda: ExplicitGraph([(0, 1)], lengths=[math.nan]), "finite and positive, got nan"),
-        (lambda: ExplicitGraph([(0, 1)], lengths=[-1]), "finite and positive, got -1.0"),
+        (
+            lambda: ExplicitGraph([(0, 1)], lengths=[math.nan]),
+            "finite and positive, got nan",
+        ),
+        (
+            lambda: ExplicitGraph([(0, 1)], lengths=[-1]),
+            "finite and positive, got -1.0",
+        ),
         (lambda: ExplicitGraph([(0, 1)], lengths=[0]), "finite and positive, got 0.0"),
-        (lambda: ExplicitGraph([(0, 1)], lengths=[math.inf]), "finite and positive, got inf"),
-        (lambda: ExplicitGraph([(0, 1)], lengths=["x"]), "edge lengths must be numbers"),
-        (lambda: ExplicitGraph([(0, 1)], lengths=[1, 2]), "one length for each of the 1 edges"),
-        (lambda: ExplicitGraph([(0, 1)], labels="aa"), "different labels, got 'a' twice"),
+        (
+            lambda: ExplicitGraph([(0, 1)], lengths=[math.inf]),
+            "finite and positive, got inf",
+        ),
+        (
+            lambda: ExplicitGraph([(0, 1)], lengths=["x"]),
+            "edge lengths must be numbers",
+        ),
+        (
+            lambda: ExplicitGraph([(0, 1)], lengths=[1, 2]),
+            "one length for each of the 1 edges",
+        ),
+        (
+            lambda: ExplicitGraph([(0, 1)], labels="aa"),
+            "different labels, got 'a' twice",
+        ),
         (
             lambda: ExplicitGraph([(0, 1)], labels=[[0], [1]]),
             "must be hashable, got [[0], [1]]",
         ),
-        (lambda: ExplicitGraph([(0, 1)], labels="ab", size=3), "size must equal the number"),
+        (
+            lambda: ExplicitGraph([(0, 1)], labels="ab", size=3),
+            "size must equal the number",
+        ),
         (lambda: ExplicitGraph([], labels=[]), "needs at least one answer"),
         (lambda: ExplicitGraph([], size=0), "needs at least one answer"),
         (lambda: ExplicitGraph([(0, 1)], size=2.0), "size must be a whole number"),
@@ -115,6 +139,12 @@ def test_networkx_there_and_back() -> None:
     back = graph.to_networkx()
     assert back["x"]["y"]["length"] == 2.5
     assert nx.utils.graphs_equal(back, ExplicitGraph.from_networkx(back).to_networkx())
+
+
+def test_networkx_whole_numbers_are_sorted() -> None:
+    graph = ExplicitGraph.from_networkx(nx.Graph([(2, 10), (10, 0)]))
+    assert graph.labels == [0, 2, 10]
+    assert graph.edge_array().tolist() == [[0, 2], [1, 2]]
 
 
 @pytest.mark.parametrize("length", [math.nan, -1, 0, math.inf, "far", [1]])
@@ -151,13 +181,19 @@ def test_all_three_ways_to_distances_agree(name: str) -> None:
     expected = np.array([[rows[a][b] for b in graph.labels] for a in graph.labels])
     assert np.array_equal(distances(graph.adjacency, lengths=False), expected)
     assert np.array_equal(graph.distances_from(7), expected[7])
-    assert largest_distance(graph.adjacency, lengths=False) == expected.max() == graph.diameter
+    assert (
+        largest_distance(graph.adjacency, lengths=False)
+        == expected.max()
+        == graph.diameter
+    )
 
 
 def test_beyond_the_kept_matrix() -> None:
     graph = Cycle(LIMITS.kept + 1).explicit()
     assert graph.diameter == (LIMITS.kept + 1) // 2
-    assert np.array_equal(graph.distances_from(3), Cycle(LIMITS.kept + 1).distances_from(3))
+    assert np.array_equal(
+        graph.distances_from(3), Cycle(LIMITS.kept + 1).distances_from(3)
+    )
     assert graph.distances_from(3) is graph.distances_from(3)
     assert graph.distance(3, 10) == 7
     line = PathPower(20_000).explicit()
@@ -205,7 +241,9 @@ def test_labels_lead_to_nodes_and_back(make: Callable[..., AnswerGraph]) -> None
 
 @kinds
 @pytest.mark.parametrize("label", ["high", 0, ["low"]])
-def test_what_is_no_answer_is_refused(make: Callable[..., AnswerGraph], label: object) -> None:
+def test_what_is_no_answer_is_refused(
+    make: Callable[..., AnswerGraph], label: object
+) -> None:
     with pytest.raises(InputError, match="is not an answer of"):
         make(["low", ("a", 2), None]).index(label)
 
@@ -213,7 +251,10 @@ def test_what_is_no_answer_is_refused(make: Callable[..., AnswerGraph], label: o
 @kinds
 @pytest.mark.parametrize(
     ("labels", "said"),
-    [(["a", "b", "a"], "different labels, got 'a' twice"), (["a", [], "b"], "hashable")],
+    [
+        (["a", "b", "a"], "different labels, got 'a' twice"),
+        (["a", [], "b"], "hashable"),
+    ],
 )
 def test_lists_that_name_no_three_answers_are_refused(
     make: Callable[..., AnswerGraph], labels: list[object], said: str

@@ -1,5 +1,6 @@
 """Graph files: what is read, what is written, and how hostile files are refused."""
 
+import itertools
 import json
 import os
 from dataclasses import replace
@@ -9,9 +10,17 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import tightrope as tr
+from tightrope.arrays import LIMITS
 from tightrope.errors import InputError, TooLarge
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, StrongProduct, petersen
-from tightrope.graphs.base import LIMITS
+from tightrope.graphs import (
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    StrongProduct,
+    petersen,
+)
 from tightrope.graphs.files import read_graph, write_graph
 
 
@@ -36,8 +45,14 @@ GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
         ("a.csv", "from,to\na,b\nb,c\n", ["a", "b", "c"], [[0, 1], [1, 2]], [1, 1]),
         ("a.csv", "a,b\nb,c", ["a", "b", "c"], [[0, 1], [1, 2]], [1, 1]),
         ("a.CSV", "FROM,To,Length\r\na,b,2.5\r\n", ["a", "b"], [[0, 1]], [2.5]),
-        ("a.csv", "source,target\n5,7\n\n7,6\n", [5, 7, 6], [[0, 1], [1, 2]], [1, 1]),
-        ("a.csv", "Source,Target,Length\n5,7,2\n7,6,3\n", [5, 7, 6], [[0, 1], [1, 2]], [2, 3]),
+        ("a.csv", "source,target\n5,7\n\n7,6\n", [5, 6, 7], [[0, 2], [1, 2]], [1, 1]),
+        (
+            "a.csv",
+            "Source,Target,Length\n5,7,2\n7,6,3\n",
+            [5, 6, 7],
+            [[0, 2], [1, 2]],
+            [2, 3],
+        ),
         ("a.csv", "5,7\n7,06\n", ["5", "7", "06"], [[0, 1], [1, 2]], [1, 1]),
         ("a.csv", "from,to\nonly,\n", ["only"], [], []),
         ("a.csv", "\ufefffrom,to\né,ü\n", ["é", "ü"], [[0, 1]], [1]),
@@ -89,7 +104,52 @@ def test_read(
 
 def test_the_name_is_the_files_or_its_own(tmp_path: Path) -> None:
     assert read_graph(write(tmp_path, "towns.csv", "a,b\n")).name == "towns"
-    assert read_graph(write(tmp_path, "x.json", '{"name": "n", "edges": [[0, 1]]}')).name == "n"
+    assert (
+        read_graph(write(tmp_path, "x.json", '{"name": "n", "edges": [[0, 1]]}')).name
+        == "n"
+    )
+
+
+def _nodes_and_edges(
+    ending: str, labels: list[int], pairs: list[tuple[int, int]]
+) -> str:
+    """Return a graph file that names its answers and edges in this order."""
+    if ending == "csv":
+        lines = [f"{label}," for label in labels] + [f"{a},{b}" for a, b in pairs]
+        return "\n".join(["from,to", *lines, ""])
+    if ending == "json":
+        return json.dumps({"nodes": labels, "edges": pairs})
+    nodes = [f'<node id="{label}"/>' for label in labels]
+    edges = [f'<edge source="{a}" target="{b}"/>' for a, b in pairs]
+    return GRAPHML.format("".join(nodes + edges))
+
+
+@pytest.mark.parametrize("ending", ["csv", "graphml", "json"])
+def test_the_order_of_the_lines_means_nothing_for_whole_numbers(
+    tmp_path: Path, ending: str
+) -> None:
+    """One list as a prior has one optimum, however the file names the answers 0 to 10."""
+    pairs = [(0, 2), (2, 10), (10, 3), (3, 2)]
+    losses = []
+    for labels in itertools.permutations([0, 2, 3, 10]):
+        turned = [(b, a) if a < labels[0] else (a, b) for a, b in pairs]
+        turned.sort(key=lambda pair: labels.index(pair[0]))
+        text = _nodes_and_edges(ending, list(labels), turned)
+        graph = read_graph(write(tmp_path, f"a.{ending}", text))
+        assert graph.labels == [0, 2, 3, 10]
+        assert {
+            frozenset(map(graph.label, edge)) for edge in graph.edge_array().tolist()
+        } == set(map(frozenset, pairs))
+        if labels in ((0, 2, 3, 10), (10, 0, 3, 2)):
+            consumer = tr.Consumer.of(graph, prior="0.6,0.1,0.1,0.2", loss="absolute")
+            losses.append(tr.design(graph, "ln(2)", consumer).expected_loss)
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.parametrize("ending", ["csv", "graphml", "json"])
+def test_other_labels_keep_the_order_of_the_file(tmp_path: Path, ending: str) -> None:
+    text = _nodes_and_edges(ending, ["b", "a"], [("b", "a")])  # type: ignore[list-item]
+    assert read_graph(write(tmp_path, f"a.{ending}", text)).labels == ["b", "a"]
 
 
 # -- there and back -----------------------------------------------------------------------
@@ -104,7 +164,7 @@ def test_the_name_is_the_files_or_its_own(tmp_path: Path) -> None:
         PathPower(2),
         ExplicitGraph([(0, 2), (1, 2)], lengths=[0.1, 1e-9]),
         ExplicitGraph([(0, 1)], labels=["<&\"'>", "Ł, ö\u2028x"]),
-        ExplicitGraph([(0, 1), (1, 2)], labels=[-5, 10**15, 0]),
+        ExplicitGraph([(0, 2), (1, 2)], labels=[-5, 0, 10**15]),
     ],
     ids=range(6),
 )
@@ -188,12 +248,20 @@ BAD = [
     ("a.csv", "a,b\n,c\n", "a.csv:2: a field is empty"),
     ("a.csv", "a,b,1\nb,c,\n", "a.csv:2: a field is empty"),
     ("a.csv", "a,b,1\nb,c,x\n", "a.csv:2: a length must be a finite number, got 'x'"),
-    ("a.csv", "a,b,1\nb,c,nan\n", "a.csv:2: a length must be a finite number, got 'nan'"),
+    (
+        "a.csv",
+        "a,b,1\nb,c,nan\n",
+        "a.csv:2: a length must be a finite number, got 'nan'",
+    ),
     ("a.csv", "a,b,inf\n", "a.csv:1: a length must be a finite number, got 'inf'"),
     ("a.csv", "a,b,1_0\n", "a.csv:1: a length must be a finite number, got '1_0'"),
     ("a.csv", "a,b,-1\n", "a.csv:1: a length must be positive and finite, got -1.0"),
     ("a.csv", "a,b,0\n", "a.csv:1: a length must be positive and finite, got 0.0"),
-    ("a.csv", "a,b\na,a\n", "a.csv:2: an edge must join two different answers, got 'a' twice"),
+    (
+        "a.csv",
+        "a,b\na,a\n",
+        "a.csv:2: an edge must join two different answers, got 'a' twice",
+    ),
     ("a.csv", "a,b\nb,a\n", "a.csv:2: the edge 'b' – 'a' is given again (see "),
     ("a.csv", "a,b\nc,d\n", "a.csv: an answer graph must be connected, got 2 parts"),
     ("a.csv", "a, b\n", "a.csv:1: fields must not begin or end with a space, got ' b'"),
@@ -206,24 +274,44 @@ BAD = [
     ("a.json", '{"edges": [[0, 1],]}', "a.json:1: this is not JSON"),
     ("a.json", '{\n"edges": x}', "a.json:2: this is not JSON"),
     ("a.json", "[" * 200_000, "a.json: this JSON is nested too deeply"),
-    ("a.json", '{"edges": [[' + "[" * 50 + "]" * 50 + ", 1]]}", "edge 1: a label must be"),
+    (
+        "a.json",
+        '{"edges": [[' + "[" * 50 + "]" * 50 + ", 1]]}",
+        "edge 1: a label must be",
+    ),
     ("a.json", "[[0, 1]]", 'a.json: expected {"nodes"'),
     ("a.json", '{"edges": 3}', 'a.json: expected {"nodes"'),
     ("a.json", '{"edges": [], "links": []}', "unknown key 'links'"),
     ("a.json", '{"edges": [], "edges": []}', "a key of an object occurs twice"),
     ("a.json", '{"edges": []}', "lists no answers"),
     ("a.json", '{"nodes": 3, "edges": []}', "nodes must be a list"),
-    ("a.json", '{"name": 3, "edges": []}', "nodes must be a list of labels and name a text"),
+    (
+        "a.json",
+        '{"name": 3, "edges": []}',
+        "nodes must be a list of labels and name a text",
+    ),
     ("a.json", '{"nodes": [1, 1], "edges": []}', "the node 1 is given twice"),
     ("a.json", '{"nodes": [1, 1.0], "edges": []}', "the node 1.0 is given twice"),
     ("a.json", '{"nodes": [1], "edges": [[1, 2]]}', "edge 1: 2 is not among the nodes"),
     ("a.json", '{"edges": [[1, 2], 3]}', "edge 2 must be [from, to]"),
     ("a.json", '{"edges": [[1, 2, 3, 4]]}', "edge 1 must be [from, to]"),
     ("a.json", '{"edges": [[1, {}]]}', "edge 1: a label must be a text"),
-    ("a.json", '{"edges": [[1, 2, "3"]]}', "edge 1: a length must be a number, got '3'"),
-    ("a.json", '{"edges": [[1, 2, true]]}', "edge 1: a length must be a number, got True"),
+    (
+        "a.json",
+        '{"edges": [[1, 2, "3"]]}',
+        "edge 1: a length must be a number, got '3'",
+    ),
+    (
+        "a.json",
+        '{"edges": [[1, 2, true]]}',
+        "edge 1: a length must be a number, got True",
+    ),
     ("a.json", '{"edges": [[1, 2, NaN]]}', "numbers must be finite, got NaN"),
-    ("a.json", '{"edges": [[1, 2, 1e999]]}', "a length must be a finite number, got 'inf'"),
+    (
+        "a.json",
+        '{"edges": [[1, 2, 1e999]]}',
+        "a length must be a finite number, got 'inf'",
+    ),
     ("a.json", '{"edges": [[1, 2, -3]]}', "a length must be positive and finite"),
     (
         "a.json",
@@ -234,21 +322,45 @@ BAD = [
     ("a.json", '{"edges": [[1, 1]]}', "edge 1: an edge must join two different"),
     ("a.json", '{"edges": [[1, 2], [2, 1]]}', "edge 2: the edge 2 – 1 is given again"),
     ("a.graphml", "", "a.graphml:1: this is not XML: no element found"),
-    ("a.graphml", "<graphml>\n<graph>\n</graphml>", "a.graphml:3: this is not XML: mismatched tag"),
+    (
+        "a.graphml",
+        "<graphml>\n<graph>\n</graphml>",
+        "a.graphml:3: this is not XML: mismatched tag",
+    ),
     ("a.graphml", "<html/>", "this is not GraphML: file not successfully read"),
     ("a.graphml", "<graphml/>", "this is not GraphML: file not successfully read"),
     ("a.graphml", LAUGHS, "a.graphml:1: document types and entities are not accepted"),
     ("a.graphml", OUTSIDE, "a.graphml:1: document types and entities are not accepted"),
-    ("a.graphml", "<graphml>&x;</graphml>", "a.graphml:1: this is not XML: undefined entity"),
+    (
+        "a.graphml",
+        "<graphml>&x;</graphml>",
+        "a.graphml:1: this is not XML: undefined entity",
+    ),
     ("a.graphml", "<graphml>" + "<g>" * 10_000, "nested deeper than 50"),
     ("a.graphml", GRAPHML.format(""), "lists no answers"),
     ("a.graphml", GRAPHML.format("<node/>"), "a node has no id"),
-    ("a.graphml", GRAPHML.format('<node id="x"/><node id="x"/>'), "the node 'x' is given twice"),
-    ("a.graphml", GRAPHML.format(TWO + '<edge source="x"/>'), "an edge needs source and target"),
-    ("a.graphml", GRAPHML.format(TWO + '<edge source="x" target="z"/>'), "there is no node 'z'"),
+    (
+        "a.graphml",
+        GRAPHML.format('<node id="x"/><node id="x"/>'),
+        "the node 'x' is given twice",
+    ),
+    (
+        "a.graphml",
+        GRAPHML.format(TWO + '<edge source="x"/>'),
+        "an edge needs source and target",
+    ),
+    (
+        "a.graphml",
+        GRAPHML.format(TWO + '<edge source="x" target="z"/>'),
+        "there is no node 'z'",
+    ),
     ("a.graphml", GRAPHML.format(TWO), "must be connected"),
     ("a.graphml", GRAPHML.format("<graph/>"), "expected one graph"),
-    ("a.graphml", GRAPHML.format("<hyperedge/>"), "hyperedge elements are not accepted"),
+    (
+        "a.graphml",
+        GRAPHML.format("<hyperedge/>"),
+        "hyperedge elements are not accepted",
+    ),
     ("a.graphml", GRAPHML.replace("undirected", "directed"), "must be undirected"),
     (
         "a.graphml",
@@ -257,7 +369,9 @@ BAD = [
     ),
     (
         "a.graphml",
-        GRAPHML.format(TWO + '<edge source="x" target="y"><data key="d0">NaN</data></edge>'),
+        GRAPHML.format(
+            TWO + '<edge source="x" target="y"><data key="d0">NaN</data></edge>'
+        ),
         "a.graphml: edge 1: a length must be a finite number, got 'nan'",
     ),
     ("a.txt", "a,b", "a.txt: graph files end in .csv, .graphml or .json"),
@@ -290,7 +404,9 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         read_graph(tmp_path / "pipe.csv")
 
 
-def test_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tightrope.files.FILE_LIMIT", 100)
     with pytest.raises(TooLarge, match="at most 100 bytes"):
         read_graph(write(tmp_path, "a.csv", "a,b\n" * 30))

@@ -22,12 +22,23 @@ def test_distances_follow_the_counts() -> None:
 
 def test_numbering_is_lexicographic() -> None:
     assert Histograms(2, 3).labels == sorted(Histograms(2, 3).labels)  # type: ignore[type-var]
-    assert AddRemoveHistograms(2, 2).labels == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)]
+    assert AddRemoveHistograms(2, 2).labels == [
+        (0, 0),
+        (0, 1),
+        (0, 2),
+        (1, 0),
+        (1, 1),
+        (2, 0),
+    ]
 
 
 @pytest.mark.parametrize(
     "graph",
-    [Histograms(10**6, 8), AddRemoveHistograms(10**6, 8), Histograms(10**6, 8, absent=True)],
+    [
+        Histograms(10**6, 8),
+        AddRemoveHistograms(10**6, 8),
+        Histograms(10**6, 8, absent=True),
+    ],
 )
 def test_huge_histograms_by_rule(graph: HistogramGraph) -> None:
     for node in (0, 1, graph.size // 3, graph.size - 1):
@@ -58,14 +69,18 @@ def test_one_person_is_a_clique_and_one_class_a_point() -> None:
     assert AddRemoveHistograms(7, 1).is_path
 
 
-@pytest.mark.parametrize("label", [(1, 2), (5, 5, 1), (-1, 6, 5), (2.5, 2.5, 5), 10, None])
+@pytest.mark.parametrize(
+    "label", [(1, 2), (5, 5, 1), (-1, 6, 5), (2.5, 2.5, 5), 10, None]
+)
 def test_labels_that_are_no_histograms(label: object) -> None:
     with pytest.raises(InputError, match="is not an answer of histogram"):
         Histograms(10, 3).index(label)  # type: ignore[arg-type]
 
 
 def test_sums_may_be_smaller_when_people_are_absent() -> None:
-    assert AddRemoveHistograms(10, 3).label(AddRemoveHistograms(10, 3).index((1, 0, 2))) == (
+    assert AddRemoveHistograms(10, 3).label(
+        AddRemoveHistograms(10, 3).index((1, 0, 2))
+    ) == (
         1,
         0,
         2,

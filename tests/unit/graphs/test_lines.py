@@ -56,7 +56,9 @@ def test_labels_by_rule() -> None:
 
 @pytest.mark.parametrize("make", [PathPower, Clique, Star])
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
-def test_sizes_must_be_whole_and_positive(make: type[AnswerGraph], size: object) -> None:
+def test_sizes_must_be_whole_and_positive(
+    make: type[AnswerGraph], size: object
+) -> None:
     with pytest.raises(InputError, match="whole number of at least 1"):
         make(size)
 
@@ -81,7 +83,9 @@ def test_nodes_outside_are_refused(graph: AnswerGraph, node: int) -> None:
         graph.distance(0, node)
 
 
-@pytest.mark.parametrize("graph", [PathPower(10**15), Cycle(10**15), Clique(10**15), Star(10**15)])
+@pytest.mark.parametrize(
+    "graph", [PathPower(10**15), Cycle(10**15), Clique(10**15), Star(10**15)]
+)
 def test_huge_graphs_answer_single_nodes_and_refuse_rows(graph: AnswerGraph) -> None:
     assert graph.distance(0, 10) >= 1
     assert graph.degree(1) >= 1
@@ -99,7 +103,9 @@ def test_a_list_of_balls_that_does_not_fit_is_refused(graph: AnswerGraph) -> Non
     assert Clique(10**15).ball_sizes(0) == (1, 10**15 - 1)
 
 
-@pytest.mark.parametrize(("size", "width"), [(1, 1), (2, 1), (6, 1), (7, 3), (5, 4), (4, 9)])
+@pytest.mark.parametrize(
+    ("size", "width"), [(1, 1), (2, 1), (6, 1), (7, 3), (5, 4), (4, 9)]
+)
 def test_edges_of_a_band_at_once_are_those_one_by_one(size: int, width: int) -> None:
     band = PathPower(size, width)
     assert list(map(tuple, band.edge_array().tolist())) == list(band.edges())
@@ -146,7 +152,11 @@ def test_one_person_is_a_star() -> None:
 
 def test_a_large_sum_by_rule() -> None:
     graph = CappedPathPower(200_000, 5)
-    assert (graph.size, graph.diameter, graph.edge_count) == (1_000_001, 200_000, 4_999_980)
+    assert (graph.size, graph.diameter, graph.edge_count) == (
+        1_000_001,
+        200_000,
+        4_999_980,
+    )
     assert graph.constant_ball_sizes is None
 
 

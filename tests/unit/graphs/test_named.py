@@ -26,7 +26,9 @@ from tightrope.graphs.products import grid
         (BalancedTree(3, 3), nx.balanced_tree(3, 3)),
     ],
 )
-def test_the_same_graphs_as_in_networkx(ours: AnswerGraph, theirs: "nx.Graph[object]") -> None:
+def test_the_same_graphs_as_in_networkx(
+    ours: AnswerGraph, theirs: "nx.Graph[object]"
+) -> None:
     assert nx.is_isomorphic(ours.to_networkx(), theirs)
 
 
@@ -57,10 +59,14 @@ def test_folded_cube_is_the_cube_with_opposite_corners_joined() -> None:
     cube = nx.hypercube_graph(3)
     cube.add_edges_from((x, tuple(1 - bit for bit in x)) for x in list(cube))
     ours = folded_cube(4).to_networkx()
-    assert {frozenset(edge) for edge in ours.edges} == {frozenset(edge) for edge in cube.edges}
+    assert {frozenset(edge) for edge in ours.edges} == {
+        frozenset(edge) for edge in cube.edges
+    }
 
 
-@pytest.mark.parametrize(("dimension", "says"), [(2, "at least 3, got 2"), (10**9, "at most 17")])
+@pytest.mark.parametrize(
+    ("dimension", "says"), [(2, "at least 3, got 2"), (10**9, "at most 17")]
+)
 def test_folded_cubes_have_limits(dimension: int, says: str) -> None:
     with pytest.raises(InputError, match=says):
         folded_cube(dimension)

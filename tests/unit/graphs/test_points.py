@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tightrope.arrays import LIMITS
 from tightrope.channels.privacy import smallest_epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import read_points
-from tightrope.graphs.base import LIMITS
 from tightrope.graphs.points import EARTH_RADIUS_KM, METRICS, PointsGraph
 from tightrope.graphs.symmetry import graph_facts, symmetry
 from tightrope.mechanisms import exponential
@@ -35,7 +35,9 @@ def test_the_graph_distance_is_the_metric(metric: str) -> None:
 
 def test_metrics_by_hand() -> None:
     places = [(0, 0), (3, -4)]
-    assert [PointsGraph(places, metric=m).distance(0, 1) for m in ("euclidean", "manhattan")] == [
+    assert [
+        PointsGraph(places, metric=m).distance(0, 1) for m in ("euclidean", "manhattan")
+    ] == [
         5,
         7,
     ]
@@ -93,7 +95,11 @@ def test_symmetry_of_points() -> None:
         ([(0, 0), (1e-200, 0)], "euclidean", "in the same one"),
         ([(90, 0), (90, 120)], "haversine", "in the same one"),
         ([(5, -180), (5, 180)], "haversine", "in the same one"),
-        ([(0, math.nan)], "euclidean", "coordinates must be finite, got nan at row 0, column 1"),
+        (
+            [(0, math.nan)],
+            "euclidean",
+            "coordinates must be finite, got nan at row 0, column 1",
+        ),
         ([(0, math.inf)], "euclidean", "coordinates must be finite"),
         ([(0, 1e200)], "euclidean", "coordinates must be finite"),
         ([(91, 0)], "haversine", "latitude must be within ±90"),
@@ -132,13 +138,16 @@ def test_labels_are_checked() -> None:
         ("x,name,y\n0,a,1\n2,b,3\n", "chebyshev", ["a", "b"], [[0, 1], [2, 3]]),
         ("id,x\n10,0\n20,5\n", "euclidean", [10, 20], [[0], [5]]),
         ("x\n0\n5\n", "euclidean", [0, 1], [[0], [5]]),
+        ("id,x\n7,0\n3,5\n", "euclidean", [3, 7], [[5], [0]]),
         ("lon,lat\n0,1\n2,3\n", "haversine", [0, 1], [[1, 0], [3, 2]]),
         ("Latitude,Longitude\n0,1\n2,3\n", "haversine", [0, 1], [[0, 1], [2, 3]]),
         ("0,1\n2,3\n", "haversine", [0, 1], [[0, 1], [2, 3]]),
     ],
-    ids=range(9),
+    ids=range(10),
 )
-def test_read(tmp_path: Path, text: str, metric: str, labels: list, points: list) -> None:
+def test_read(
+    tmp_path: Path, text: str, metric: str, labels: list, points: list
+) -> None:
     place = tmp_path / "places.csv"
     place.write_text(text)
     graph = read_points(place, metric)
@@ -153,14 +162,30 @@ def test_read(tmp_path: Path, text: str, metric: str, labels: list, points: list
         ("", "euclidean", "p.csv: the file holds no points"),
         ("x,y\n", "euclidean", "p.csv: the file holds no points"),
         ("0,1\n2\n", "euclidean", "p.csv:2: expected 2 fields as above, got 1"),
-        ("0,1\n2,x\n", "euclidean", "p.csv:2: a coordinate must be a finite number, got 'x'"),
+        (
+            "0,1\n2,x\n",
+            "euclidean",
+            "p.csv:2: a coordinate must be a finite number, got 'x'",
+        ),
         ("0,1\n2,nan\n", "euclidean", "p.csv:2: a coordinate must be a finite number"),
-        ("0,1\n2,\n", "euclidean", "p.csv:2: a coordinate must be a finite number, got ''"),
+        (
+            "0,1\n2,\n",
+            "euclidean",
+            "p.csv:2: a coordinate must be a finite number, got ''",
+        ),
         ("0,1\n0,1\n", "euclidean", "points must be in different places"),
-        ("a,0\na,1\n", "euclidean", "p.csv:2: the label 'a' is given again (see line 1)"),
+        (
+            "a,0\na,1\n",
+            "euclidean",
+            "p.csv:2: the label 'a' is given again (see line 1)",
+        ),
         ("name,x\na,0\n,1\n", "euclidean", "p.csv:3: the label is empty"),
         ("name\na\n", "euclidean", "p.csv:1: a point needs at least one coordinate"),
-        ("x,y\n0,1\n", "haversine", "p.csv:1: haversine needs the columns lat and lon, got x,y"),
+        (
+            "x,y\n0,1\n",
+            "haversine",
+            "p.csv:1: haversine needs the columns lat and lon, got x,y",
+        ),
         ("95,1\n", "haversine", "latitude must be within ±90"),
         ("0,1\n", "taxi", "the metric must be one of"),
         ("0,1\0\n", "euclidean", "p.csv:1: text files do not hold NUL"),

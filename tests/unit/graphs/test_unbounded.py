@@ -15,17 +15,17 @@ from tightrope.queries import query
 
 Point = tuple[int, ...]
 LATTICES = [
-    (NoiseLattice("line", 1, 4, 5), 0),
-    (NoiseLattice("line", 1, 4, 5), 2),
-    (NoiseLattice("cube", 2, 4), 0),
-    (NoiseLattice("cube", 3, 4), 0),
-    (NoiseLattice("range", 2, 4), 0),
-    (NoiseLattice("range", 3, 4), 0),
-    (NoiseLattice("cross", 2, 4), 0),
-    (NoiseLattice("cross", 3, 4), 0),
-    (NoiseLattice("roots", 2, 4), 0),
-    (NoiseLattice("roots", 3, 4), 0),
-    (NoiseLattice("roots", 4, 4, hidden=True), 0),
+    NoiseLattice("line", 1, 4, 5),
+    NoiseLattice("line", 1, 4, 5, core=2),
+    NoiseLattice("cube", 2, 4),
+    NoiseLattice("cube", 3, 4),
+    NoiseLattice("range", 2, 4),
+    NoiseLattice("range", 3, 4),
+    NoiseLattice("cross", 2, 4),
+    NoiseLattice("cross", 3, 4),
+    NoiseLattice("roots", 2, 4),
+    NoiseLattice("roots", 3, 4),
+    NoiseLattice("roots", 4, 4, hidden=True),
 ]
 
 
@@ -42,7 +42,8 @@ def distance(lattice: NoiseLattice, z: Point) -> int | None:
     }[lattice.form]
 
 
-def layer(lattice: NoiseLattice, t: int, core: int) -> set[Point]:
+def layer(lattice: NoiseLattice, t: int) -> set[Point]:
+    core = lattice.core
     reach = core + lattice.width * t + 1
     box = itertools.product(range(-reach, reach + 1), repeat=lattice.parts)
     if lattice.form == "line":
@@ -50,8 +51,8 @@ def layer(lattice: NoiseLattice, t: int, core: int) -> set[Point]:
     return {z for z in box if distance(lattice, z) == t}
 
 
-@pytest.mark.parametrize(("lattice", "core"), LATTICES)
-def test_layers_are_the_points_at_a_distance(lattice: NoiseLattice, core: int) -> None:
+@pytest.mark.parametrize("lattice", LATTICES)
+def test_layers_are_the_points_at_a_distance(lattice: NoiseLattice) -> None:
     shown = lattice.parts - lattice.hidden
     losses: dict[str, Callable[[Point], int | None]] = {
         "binary": lambda z: int(any(z)),
@@ -60,22 +61,21 @@ def test_layers_are_the_points_at_a_distance(lattice: NoiseLattice, core: int) -
         "distance": lambda z: distance(lattice, z),
     }
     for t in range(4):
-        there = layer(lattice, t, core)
-        numbers = range(lattice.layer(t, core))
-        assert set(map(tuple, lattice.points(t, numbers, core).tolist())) == there
-        assert len(there) == lattice.layer(t, core)
+        there = layer(lattice, t)
+        numbers = range(lattice.layer(t))
+        assert set(map(tuple, lattice.points(t, numbers).tolist())) == there
+        assert len(there) == lattice.layer(t)
         for loss, cost in losses.items():
-            assert sum(cost(z) or 0 for z in there) == lattice.loss_sum(loss, t, core)
+            assert sum(cost(z) or 0 for z in there) == lattice.loss_sums(loss, 4)[t]
         for a in range(6):
-            assert sum(abs(z[0]) <= a for z in there) == lattice.within(t, a, core)
+            assert sum(abs(z[0]) <= a for z in there) == lattice.within(t, a)
 
 
-@pytest.mark.parametrize(("lattice", "core"), LATTICES)
-def test_sizes_of_many_layers_follow_by_differences(lattice: NoiseLattice, core: int) -> None:
-    assert lattice.layers(40, core) == [lattice.layer(t, core) for t in range(40)]
-    for loss in ("binary", "absolute", "squared", "distance"):
-        sums = [lattice.loss_sum(loss, t, core) for t in range(40)]
-        assert lattice.loss_sums(loss, 40, core) == sums
+@pytest.mark.parametrize("lattice", LATTICES)
+def test_sizes_of_many_layers_follow_by_differences(
+    lattice: NoiseLattice,
+) -> None:
+    assert lattice.layers(40) == [lattice.layer(t) for t in range(40)]
 
 
 @pytest.mark.parametrize(

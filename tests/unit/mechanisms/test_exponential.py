@@ -3,7 +3,15 @@ import pytest
 
 from tightrope.channels import ScaledPhi
 from tightrope.channels.privacy import is_private, smallest_epsilon
-from tightrope.graphs import AnswerGraph, Cycle, Databases, ExplicitGraph, PathPower, Star, petersen
+from tightrope.graphs import (
+    AnswerGraph,
+    Cycle,
+    Databases,
+    ExplicitGraph,
+    PathPower,
+    Star,
+    petersen,
+)
 from tightrope.mechanisms import exponential
 from tightrope.mechanisms.closed_forms import ExponentialChannel
 
@@ -37,7 +45,9 @@ def test_the_whole_level_would_not_be_private_on_a_star() -> None:
     assert worst > 1
 
 
-@pytest.mark.parametrize("graph", [Cycle(8), petersen(), Databases(20, range(4))], ids=str)
+@pytest.mark.parametrize(
+    "graph", [Cycle(8), petersen(), Databases(20, range(4))], ids=str
+)
 def test_on_even_graphs_it_is_a_scaled_phi(graph: AnswerGraph) -> None:
     channel = exponential(graph, 1)
     assert isinstance(channel, ScaledPhi)

@@ -38,7 +38,9 @@ def test_it_is_private_on_every_graph(graph: AnswerGraph) -> None:
     assert is_private(channel, graph, 0.7)
 
 
-@pytest.mark.parametrize("graph", [PathPower(6), PathPower(16, 5), Clique(6), Cycle(7)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [PathPower(6), PathPower(16, 5), Clique(6), Cycle(7)], ids=str
+)
 def test_it_uses_the_whole_level(graph: AnswerGraph) -> None:
     assert smallest_epsilon(geometric(graph, 0.7), graph).value == pytest.approx(0.7)
     assert not is_private(geometric(graph, 0.7), graph, 0.69)

@@ -25,4 +25,6 @@ def test_sizes_are_checked(people: int, values: int) -> None:
 
 
 def test_a_different_level_leaks_differently() -> None:
-    assert not np.allclose(highest_leakage(2, 2, 1).matrix(), highest_leakage(2, 2, 1.1).matrix())
+    assert not np.allclose(
+        highest_leakage(2, 2, 1).matrix(), highest_leakage(2, 2, 1.1).matrix()
+    )

@@ -41,11 +41,15 @@ def test_counting_gives_the_geometric_mechanism() -> None:
     from tightrope.mechanisms import geometric
 
     graph = PathPower(9)
-    assert np.allclose(tight_constraints(graph, 0.7).matrix(), geometric(graph, 0.7).matrix())
+    assert np.allclose(
+        tight_constraints(graph, 0.7).matrix(), geometric(graph, 0.7).matrix()
+    )
 
 
 def test_a_refusal_names_the_answer_its_weight_and_the_nearest_level() -> None:
-    with pytest.raises(NoTightConstraints, match=r"answer 5 .*z = -0\.0.*works is 0\.968133") as no:
+    with pytest.raises(
+        NoTightConstraints, match=r"answer 5 .*z = -0\.0.*works is 0\.968133"
+    ) as no:
         tight_constraints(PathPower(751, 5), 0.8)
     assert no.value.nearest == pytest.approx(0.968133, abs=1e-6)
     assert tight_constraints(PathPower(751, 5), 0.96814).certain
@@ -102,7 +106,9 @@ def test_a_million_answers() -> None:
     ],
     ids=str,
 )
-def test_the_prices_of_a_candidate_bound_no_less_than_it_gains(graph, epsilon: float) -> None:  # type: ignore[no-untyped-def]
+def test_the_prices_of_a_candidate_bound_no_less_than_it_gains(
+    graph, epsilon: float
+) -> None:  # type: ignore[no-untyped-def]
     random = np.random.default_rng(7)
     made = tight_constraints(graph, epsilon)
     shortfalls = []
@@ -126,7 +132,9 @@ def best_utility(graph, epsilon: float, prior) -> float:  # type: ignore[no-unty
     n, edges = graph.size, graph.edge_array()
     both = np.concatenate([edges, edges[:, ::-1]])
     lines = np.arange(len(both))
-    values = np.concatenate([np.full(len(both), math.exp(-epsilon)), -np.ones(len(both))])
+    values = np.concatenate(
+        [np.full(len(both), math.exp(-epsilon)), -np.ones(len(both))]
+    )
     ends = np.concatenate([both[:, 0], both[:, 1]])
     rows = coo_array((values, (np.tile(lines, 2), ends)), shape=(len(both), n))
     found = linprog(

@@ -60,4 +60,6 @@ def test_remaps_on_a_line_are_the_best_ones(loss: str) -> None:
         rays = 0.7 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
         costs = consumer.loss.matrix().T @ (weights[:, None] * rays)
         assert found.values == pytest.approx(costs.min(axis=0), abs=1e-12)
-        assert costs[found.guess, np.arange(n)] == pytest.approx(costs.min(axis=0), abs=1e-12)
+        assert costs[found.guess, np.arange(n)] == pytest.approx(
+            costs.min(axis=0), abs=1e-12
+        )

@@ -42,7 +42,9 @@ def test_a_column_that_is_not_private_is_raised_to_the_least_one_that_is() -> No
 
 def test_negative_entries_and_empty_columns_are_nothing() -> None:
     problem = Problem(PathPower(2), Epsilon.of("ln(2)"), np.eye(2))
-    made = private_columns(problem, {0: np.array([1.0, 1.0]), 1: np.array([-1e-9, 0.0])})
+    made = private_columns(
+        problem, {0: np.array([1.0, 1.0]), 1: np.array([-1e-9, 0.0])}
+    )
     assert list(made) == [0]
 
 
@@ -55,7 +57,9 @@ def test_negative_entries_and_empty_columns_are_nothing() -> None:
         ("sum(25,5)", "2", "binomial(.5)", "absolute", "add-remove"),
     ],
 )
-def test_priors_of_any_range_are_certified(question, level, prior, loss, relation) -> None:
+def test_priors_of_any_range_are_certified(
+    question, level, prior, loss, relation
+) -> None:
     """Each of these once lost its last digits when columns were made exact."""
     asked = tr.query(question, relation)
     consumer = Consumer.of(asked.graph, prior=prior, loss=loss)

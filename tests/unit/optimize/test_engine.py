@@ -27,7 +27,9 @@ def _tree(size: int) -> ExplicitGraph:
 def test_a_random_tree_takes_few_rounds() -> None:
     prior = np.random.default_rng(0).dirichlet(np.ones(100))
     graph = _tree(100)
-    found = design(graph, "ln(2)", Consumer.of(graph, prior=prior, loss="binary"), "rays")
+    found = design(
+        graph, "ln(2)", Consumer.of(graph, prior=prior, loss="binary"), "rays"
+    )
     assert found.certified
     assert found.rounds < SolverSettings().most_rounds / 10
 
@@ -41,7 +43,9 @@ def test_faces_to_start_from_always_hold_a_mechanism() -> None:
 
 
 @pytest.mark.parametrize("graph", [_tree(25), PathPower(20, 3)], ids=["tree", "band"])
-def test_a_carried_basis_is_the_same_solution_in_larger_faces(graph: AnswerGraph) -> None:
+def test_a_carried_basis_is_the_same_solution_in_larger_faces(
+    graph: AnswerGraph,
+) -> None:
     n = graph.size
     costs = np.random.default_rng(1).dirichlet(np.ones(n))[:, None] * (1 - np.eye(n))
     problem = Problem(graph, Epsilon.of("ln(2)"), costs)

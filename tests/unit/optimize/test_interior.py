@@ -26,20 +26,26 @@ GRAPHS = {
     "band": PathPower(24, 4),
     "plane": query("counts(3,2)").graph,
     "cycle": Cycle(9),
-    "lengths": ExplicitGraph([(0, 1), (1, 2), (0, 2), (2, 3)], lengths=[1.0, 2.0, 2.5, 0.5]),
+    "lengths": ExplicitGraph(
+        [(0, 1), (1, 2), (0, 2), (2, 3)], lengths=[1.0, 2.0, 2.5, 0.5]
+    ),
 }
 
 
 def _problem(graph: AnswerGraph, epsilon: str = "0.3") -> Problem:
     prior = np.random.default_rng(graph.size).dirichlet(np.ones(graph.size))
-    return Problem.of(graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss="distance"))
+    return Problem.of(
+        graph, Epsilon.of(epsilon), Consumer.of(graph, prior=prior, loss="distance")
+    )
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_it_comes_to_the_optimum_with_private_columns(name: str) -> None:
     problem = _problem(GRAPHS[name])
     best = run_engine(problem)
-    found = next(one for one in interior_points(ExpectedLoss(problem)) if one.gap < 1e-7)
+    found = next(
+        one for one in interior_points(ExpectedLoss(problem)) if one.gap < 1e-7
+    )
     columns = found.columns.T
     i, j = problem.edges.T
     fall = problem.alpha ** problem.lengths.astype(float)[:, None]
@@ -92,7 +98,9 @@ def test_it_keeps_its_digits_where_normal_equations_lose_them() -> None:
 def test_it_keeps_its_digits_where_the_optimum_is_degenerate() -> None:
     # The system for the prices tends to a singular one.
     prior = np.random.default_rng(3).dirichlet(np.ones(81))
-    problem = Problem(PathPower(81, 4), Epsilon.of(1), prior[:, None] * (1 - np.eye(81)))
+    problem = Problem(
+        PathPower(81, 4), Epsilon.of(1), prior[:, None] * (1 - np.eye(81))
+    )
     assert min(found.gap for found in interior_points(ExpectedLoss(problem))) < 1e-12
 
 
@@ -100,7 +108,9 @@ def test_it_keeps_its_digits_where_slacks_change_far_less_than_columns() -> None
     graph = query("sum(17,10)").graph
     weights = np.arange(1.0, graph.size + 1) ** -2
     consumer = Consumer.of(graph, prior=weights / weights.sum(), loss="absolute")
-    found = interior_points(ExpectedLoss(Problem.of(graph, Epsilon.of("1.34"), consumer)))
+    found = interior_points(
+        ExpectedLoss(Problem.of(graph, Epsilon.of("1.34"), consumer))
+    )
     assert any(one.gap < 5e-10 for one in found)
 
 
@@ -122,7 +132,9 @@ def test_strong_privacy_is_solved_for_all_columns_at_once() -> None:
     prior = np.exp(-((far / 6) ** 2) / 2)
     consumer = Consumer.of(graph, prior=prior / prior.sum(), loss="distance")
     steps: list[str] = []
-    found = design(graph, "0.128", consumer, "rays", progress=lambda now: steps.append(now.step))
+    found = design(
+        graph, "0.128", consumer, "rays", progress=lambda now: steps.append(now.step)
+    )
     assert found.certified
     # Faces that only grow by rays come to more than two thousand numbers here.
     assert any("interior-point" in step for step in steps)
@@ -132,18 +144,24 @@ def test_a_round_in_which_faces_grow_is_no_reason_to_give_up() -> None:
     graph = query("median(6,23)").graph
     prior = np.random.default_rng(2102419047).dirichlet(np.full(graph.size, 5.0))
     consumer = Consumer.of(graph, prior=prior, loss="absolute")
-    assert design(graph, "0.5", consumer, settings=SolverSettings(interior_wait=0.5)).certified
+    assert design(
+        graph, "0.5", consumer, settings=SolverSettings(interior_wait=0.5)
+    ).certified
 
 
 def test_a_refinement_that_ends_undecided_starts_again() -> None:
     graph = query("sum(71,4)").graph
-    consumer = Consumer.of(graph, prior=Prior.geometric(graph.size, 0.02), loss="binary")
+    consumer = Consumer.of(
+        graph, prior=Prior.geometric(graph.size, 0.02), loss="binary"
+    )
     assert design(graph, "0.5", consumer).certified
 
 
 def test_rounds_that_gain_nothing_are_no_reason_to_give_up() -> None:
     graph = query("median(2,56)").graph
-    consumer = Consumer.of(graph, prior=Prior.geometric(graph.size, 0.02), loss="distance")
+    consumer = Consumer.of(
+        graph, prior=Prior.geometric(graph.size, 0.02), loss="distance"
+    )
     # Column generation ends with a gap of 5e-4 here.
     assert design(graph, "0.814", consumer).certified
 
@@ -163,7 +181,9 @@ def test_a_correction_that_takes_nothing_away_ends_the_refinement(epsilon: int) 
     assert found.gap < 1e-6  # of a loss of 1e-8 and less
 
 
-def test_digits_that_a_program_has_lost_are_solved_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digits_that_a_program_has_lost_are_solved_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def rough(*given: Any, **options: Any) -> Any:
         solved = solve_master(*given, **options)
         columns = {k: np.where(x > 1e-3, x, 1e-3) for k, x in solved.columns.items()}
@@ -184,7 +204,9 @@ def test_a_value_that_falls_as_fast_as_the_gap_is_progress() -> None:
     prior[21] = 1
     consumer = Consumer.of(graph, prior=prior / prior.sum(), loss="absolute")
     problem = Problem.of(graph, Epsilon.of("0.116"), consumer)
-    found = next(one for one in interior_points(ExpectedLoss(problem)) if one.gap < 1e-10)
+    found = next(
+        one for one in interior_points(ExpectedLoss(problem)) if one.gap < 1e-10
+    )
     # What is proved has as many digits: pricing sends no more than is owed.
     proved = price(problem, Pricer(problem), found.prices, problem.guesses)
     assert proved.bound == pytest.approx(found.value, rel=1e-9)

@@ -90,7 +90,9 @@ def test_without_time_a_limit_on_the_loss_is_kept_by_a_blind_guess_or_refused() 
     consumer = Consumer.of(graph, loss="absolute")
     found = design_limited(graph, consumer, epsilon=1, max_loss=61, time_limit=0.0)
     assert found.expected_loss <= 61
-    with pytest.raises(CheckFailed, match="time was up before a mechanism with a loss of at most"):
+    with pytest.raises(
+        CheckFailed, match="time was up before a mechanism with a loss of at most"
+    ):
         design_limited(graph, consumer, epsilon=1, max_loss=2.1, time_limit=0.0)
 
 
@@ -106,7 +108,9 @@ def test_both_limits_at_once() -> None:
     assert is_private(strict.channel, graph, "ln(2)")
 
 
-def test_least_vulnerability_under_a_loss_inverts_least_loss_under_a_vulnerability() -> None:
+def test_least_vulnerability_under_a_loss_inverts_least_loss_under_a_vulnerability() -> (
+    None
+):
     graph = PathPower(5, 2)
     consumer = Consumer.of(graph, prior="0.1,0.3,0.2,0.3,0.1", loss="absolute")
     one = design_limited(graph, consumer, max_vulnerability=0.6)
@@ -117,7 +121,9 @@ def test_least_vulnerability_under_a_loss_inverts_least_loss_under_a_vulnerabili
 
 def test_the_curve_falls_and_is_convex() -> None:
     graph = PathPower(4)
-    curve = trade_off(graph, Consumer.of(graph, prior="uniform", loss="absolute"), points=6)
+    curve = trade_off(
+        graph, Consumer.of(graph, prior="uniform", loss="absolute"), points=6
+    )
     losses = [d.expected_loss for d in curve]
     assert losses == sorted(losses, reverse=True)
     assert np.diff(losses, 2).min() >= -1e-8

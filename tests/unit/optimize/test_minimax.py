@@ -42,7 +42,9 @@ def test_all_answers_of_a_ring_are_alike() -> None:
     worst = design(ring, "ln(2)", averse(ring, loss="distance"))
     mean = design(ring, "ln(2)", Consumer.of(ring, prior="uniform", loss="distance"))
     assert worst.expected_loss == pytest.approx(mean.expected_loss, abs=1e-12)
-    assert worst.certificate.consumer.prior.probabilities == pytest.approx(np.full(9, 1 / 9))
+    assert worst.certificate.consumer.prior.probabilities == pytest.approx(
+        np.full(9, 1 / 9)
+    )
 
 
 def test_the_worst_prior_is_on_the_support() -> None:

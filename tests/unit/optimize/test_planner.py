@@ -6,17 +6,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tightrope.certify import verify
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.epsilon import Epsilon
-from tightrope.errors import InputError, TooLarge
+from tightrope.errors import CheckFailed, InputError, TooLarge
 from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star
-from tightrope.optimize import ROUTES, design, engine, explain_routes, task as task_module
+from tightrope.optimize import (
+    ROUTES,
+    design,
+    engine,
+    explain_routes,
+    solvers,
+    task as task_module,
+)
 from tightrope.optimize.planner import _best_of, _without_search
 from tightrope.optimize.progress import OutOfSteps
 from tightrope.optimize.settings import SolverSettings
+from tightrope.optimize.solvers import finished
+from tightrope.optimize.sums import _engine_on, staircases_route
 from tightrope.optimize.task import Plan, Task
 from tightrope.phi import Phi
+from tightrope.proofs import prove
 from tightrope.queries import query
 
 
@@ -73,8 +84,8 @@ def test_refusals_name_the_condition_that_fails(graph, prior, loss, route, why) 
 def test_every_route_explains_itself() -> None:
     rows = explain_routes(Star(3), 1)
     assert [name for name, _, _ in rows] == [
-        "geometric", "tree", "regular", "symmetric", "candidate", "window", "dual", "staircases",
-        "stretched",
+        "geometric", "tree", "regular", "symmetric", "candidate", "window", "dual", "cosets",
+        "staircases", "stretched",
         "orbits", "rays", "unbounded", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
@@ -88,7 +99,11 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(InputError):
         design(graph, 1, Consumer(prior=[0.5, 0.5], loss=np.eye(2)))
     with pytest.raises(InputError):
-        design(graph, 1, Consumer(prior=[1 / 3] * 3, loss=[[0, 1], [1, 0], [1, float("nan")]]))
+        design(
+            graph,
+            1,
+            Consumer(prior=[1 / 3] * 3, loss=[[0, 1], [1, 0], [1, float("nan")]]),
+        )
     with pytest.raises(InputError):
         design(graph, 1, Consumer.of(graph, support=[], loss="binary"))
     with pytest.raises(InputError, match="one of geometric"):
@@ -96,7 +111,9 @@ def test_nonsense_is_refused() -> None:
     with pytest.raises(InputError, match="gap"):
         design(graph, 1, gap=0)
     with pytest.raises(InputError, match="has no prior"):
-        design(graph, 1, Consumer.of(graph, support="all", loss="binary"), route="regular")
+        design(
+            graph, 1, Consumer.of(graph, support="all", loss="binary"), route="regular"
+        )
     with pytest.raises(InputError, match="answer graph"):
         design(3, 1)
 
@@ -128,7 +145,9 @@ def test_a_callback_stops_the_search_with_a_gap() -> None:
         seen.append(progress)
         return True
 
-    found = design(graph, 1, consumer(graph, prior, "absolute"), route="rays", progress=stop)
+    found = design(
+        graph, 1, consumer(graph, prior, "absolute"), route="rays", progress=stop
+    )
     assert [told.step for told in seen] == ["searching"]
     assert found.stopped
     assert not found.certified
@@ -192,7 +211,9 @@ def test_two_uncertified_designs_make_one_from_the_better_halves() -> None:
     assert not _best_of(dear, replace(dear, bound=loose.bound)).certified
 
 
-def test_a_tree_of_hundreds_of_thousands_of_answers_is_never_gone_through_in_pairs() -> None:
+def test_a_tree_of_hundreds_of_thousands_of_answers_is_never_gone_through_in_pairs() -> (
+    None
+):
     found = design("tree(2,17)", 1, route="tree")
     assert found.certified
     assert found.channel.shape == (2**18 - 1, 2**18 - 1)
@@ -202,11 +223,15 @@ def test_a_tree_of_hundreds_of_thousands_of_answers_is_never_gone_through_in_pai
 def test_a_tree_at_its_threshold_leaves_out_the_empty_outputs(root) -> None:
     graph = query("tree(3,3)").graph
     prior = [root, *[(1 - root) / 39] * 39]
-    consumer = Consumer.of(graph, prior="uniform" if root == 1 / 40 else prior, loss="binary")
+    consumer = Consumer.of(
+        graph, prior="uniform" if root == 1 / 40 else prior, loss="binary"
+    )
     found = design(graph, "ln(3)", consumer, route="tree")
     # Inner nodes have weight 0: the 27 leaves are left, and the guess that nothing asks for.
     assert found.channel.shape == (40, 28)
-    assert expected_loss(found.channel, consumer) == pytest.approx(found.expected_loss, abs=1e-14)
+    assert expected_loss(found.channel, consumer) == pytest.approx(
+        found.expected_loss, abs=1e-14
+    )
 
 
 def test_a_list_that_cannot_be_held_is_refused_by_its_size() -> None:
@@ -226,7 +251,9 @@ def test_a_stopped_search_hands_out_nothing_worse_than_noise(loss, kept) -> None
         assert found.channel is early.channel
         return
     assert found.expected_loss == pytest.approx(best.baselines["geometric"], abs=1e-14)
-    assert expected_loss(found.channel, reader) == pytest.approx(found.expected_loss, abs=1e-14)
+    assert expected_loss(found.channel, reader) == pytest.approx(
+        found.expected_loss, abs=1e-14
+    )
     assert is_private(found.channel, graph, 1)
     assert (found.stopped, found.bound) == (True, best.bound)
     assert "simple noise" in found.reason
@@ -238,7 +265,9 @@ def test_a_time_limit_leaves_a_mechanism_and_a_bound_that_holds(seconds, who) ->
     graph = query("sum(60,5)").graph
     prior = np.random.default_rng(3).dirichlet(np.ones(graph.size)).tolist()
     known = {"prior": prior} if who == "bayesian" else {"support": "0..90"}
-    reader = Consumer.of(graph, loss="binary" if who == "bayesian" else "absolute", **known)
+    reader = Consumer.of(
+        graph, loss="binary" if who == "bayesian" else "absolute", **known
+    )
     # What is compiled when it is first used is no part of the time.
     design(PathPower(9, 2), 1, route="rays", settings=SolverSettings(interior_wait=0))
     clock = time.process_time()
@@ -259,11 +288,17 @@ def test_a_closed_form_needs_no_time() -> None:
 
 
 @pytest.mark.parametrize("neighbours", ["change-one", "add-remove"])
-def test_the_engine_starts_from_staircases_that_are_not_the_best(neighbours: str) -> None:
+def test_the_engine_starts_from_staircases_that_are_not_the_best(
+    neighbours: str,
+) -> None:
     graph = query("sum(12,5)", neighbours=neighbours).graph
-    reader = consumer(graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute")
+    reader = consumer(
+        graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute"
+    )
     patient = SolverSettings(interior_wait=100)
-    found, alone = (design(graph, "0.5", reader, r, settings=patient) for r in (None, "rays"))
+    found, alone = (
+        design(graph, "0.5", reader, r, settings=patient) for r in (None, "rays")
+    )
     assert not design(graph, "0.5", reader, "staircases").certified
     assert found.certified
     assert found.rounds < alone.rounds
@@ -274,7 +309,9 @@ def test_what_the_solver_gives_up_is_solved_for_all_columns_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     graph = query("sum(12,5)").graph
-    reader = consumer(graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute")
+    reader = consumer(
+        graph, np.random.default_rng(4).dirichlet(np.ones(61)), "absolute"
+    )
     best, steps = design(graph, "0.5", reader), []
 
     def given_up(*_, **__):
@@ -314,7 +351,9 @@ def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
     """Each closed form solves Φ once and prices once, whatever route comes before it."""
     solved, priced = [], []
     real_solve, real_price = Phi.solve, task_module.price
-    monkeypatch.setattr(Phi, "solve", lambda *a, **k: solved.append(1) or real_solve(*a, **k))
+    monkeypatch.setattr(
+        Phi, "solve", lambda *a, **k: solved.append(1) or real_solve(*a, **k)
+    )
     monkeypatch.setattr(
         task_module, "price", lambda *a: priced.extend(a[3].tolist()) or real_price(*a)
     )
@@ -323,13 +362,18 @@ def test_deciding_and_doing_solve_nothing_twice(monkeypatch) -> None:
         ("candidate", "0.3,0.2,0.2,0.1,0.1,0.1", PathPower(6, 2), 1),
         ("tree", "0.6,0.1,0.1,0.1,0.1", Star(4), 1),
     ):
-        task = Task.of(graph, "ln(4)" if route == "tree" else 1, prior=prior, loss="binary")
+        task = Task.of(
+            graph, "ln(4)" if route == "tree" else 1, prior=prior, loss="binary"
+        )
         assert task.tight is not None
         solved.clear()
         priced.clear()
         assert ROUTES[route](task).solve().certified
         # The candidate looks at one guess before all.
-        assert (len(solved), len(priced)) == (times, graph.size + (route == "candidate"))
+        assert (len(solved), len(priced)) == (
+            times,
+            graph.size + (route == "candidate"),
+        )
 
 
 def test_the_answer_of_the_engine_stands(monkeypatch) -> None:
@@ -359,7 +403,8 @@ def test_a_search_that_is_stopped_keeps_the_bound_of_its_last_round():
     """Some guesses of binary loss are set aside in the rounds; the bound must hold for them too."""
     shares = np.array([37 * i % 97 + 1 for i in range(81)])
     wanted = Consumer.of(
-        query("counts(8,2)").graph, prior=",".join(f"{s}/{shares.sum()}" for s in shares)
+        query("counts(8,2)").graph,
+        prior=",".join(f"{s}/{shares.sum()}" for s in shares),
     )
     bounds = []
 
@@ -401,3 +446,127 @@ def test_a_long_path_with_a_prior_without_a_shape_is_solved_exactly() -> None:
     even = design(graph, "ln(2)", Consumer.of(graph, prior="uniform", loss="absolute"))
     assert even.route == "stretched"
     assert even.gap < 1e-6
+
+
+@pytest.mark.parametrize("error", [CheckFailed, TooLarge])
+@pytest.mark.parametrize("when", ["planning", "solving"])
+def test_a_route_that_gives_up_is_followed_by_the_next(
+    monkeypatch, error, when
+) -> None:
+    def fails(*_: object) -> None:
+        raise error("Φx = b did not converge")
+
+    route = fails if when == "planning" else lambda task: Plan("it fits", fails)
+    monkeypatch.setitem(ROUTES, "candidate", route)
+    graph = PathPower(6, 2)
+    reader = consumer(graph, "0.3,0.2,0.2,0.1,0.1,0.1")
+    found = design(graph, 1, reader)
+    assert (found.route, found.certified) == ("dual", True)
+    # A route that is asked for by name says why it failed.
+    with pytest.raises(error, match="did not converge"):
+        design(graph, 1, reader, route="candidate")
+
+
+def test_bad_input_ends_a_design(monkeypatch) -> None:
+    def refuses(_: Task) -> None:
+        raise InputError("the losses must be finite")
+
+    monkeypatch.setitem(ROUTES, "candidate", refuses)
+    graph = PathPower(6, 2)
+    with pytest.raises(InputError, match="must be finite"):
+        design(graph, 1, consumer(graph, "0.3,0.2,0.2,0.1,0.1,0.1"))
+
+
+def test_a_solve_with_phi_that_fails_leaves_the_other_routes(monkeypatch) -> None:
+    def fails(*_: object) -> None:
+        raise CheckFailed("Φx = b did not converge")
+
+    monkeypatch.setattr(task_module, "tight_constraints", fails)
+    graph = PathPower(6, 2)
+    assert design(graph, 1, consumer(graph)).route == "dual"
+    reasons = {name: why for name, _, why in explain_routes(graph, 1, consumer(graph))}
+    assert reasons["regular"] == "the tight-constraints mechanism does not exist here"
+
+
+@pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
+@pytest.mark.parametrize("text", ["median(4,5)", "mean(3,4)"])
+@pytest.mark.parametrize("who", ["bayesian", "averse"])
+def test_what_no_route_takes_has_a_private_mechanism(text, loss, who) -> None:
+    asked = query(text, neighbours="either")
+    graph = asked.graph
+    known = {"prior": "uniform"} if who == "bayesian" else {"support": "0,2"}
+    reader = Consumer.of(graph, loss=loss, **known)
+    # As for many answers: no distances, no losses and no noise is listed.
+    small = SolverSettings(
+        engine_answers=0, program_entries=0, baseline_entries=0, checked_answers=0
+    )
+    task = Task(graph, Epsilon.of(1), reader, settings=small)
+    found = _without_search(task)
+    if loss != "binary":
+        chosen = design(graph, 1, reader, settings=small)
+        assert (chosen.route, chosen.stopped) == ("noise", False)
+        assert chosen.expected_loss == found.expected_loss
+    assert is_private(found.channel, graph, 1)
+    best = design(graph, 1, reader)
+    assert 0 <= found.bound <= best.expected_loss <= found.expected_loss
+    assert found.certificate.checked_bound() >= found.bound
+    places = [reader.loss.guesses.index(label) for label in found.channel.outputs]
+    lost = (found.channel.matrix() * reader.loss.columns(np.array(places))).sum(axis=1)
+    value = lost.mean() if who == "bayesian" else lost[reader.support].max()
+    assert found.expected_loss == pytest.approx(value, rel=1e-12)
+    assert verify(prove(found, asked)).private
+
+
+def test_time_that_is_up_on_a_long_line_leaves_noise() -> None:
+    graph = query("sum(1400,5)").graph
+    prior = np.random.default_rng(5).dirichlet(np.ones(graph.size)).tolist()
+    found = design(graph, 1, consumer(graph, prior, "squared"), time_limit=0)
+    assert found.stopped
+    assert found.expected_loss <= found.baselines["geometric"]
+    assert verify(prove(found)).private
+
+
+def test_no_bound_is_below_the_trivial_one() -> None:
+    graph = PathPower(3)
+    reader = Consumer(prior=[0.5, 0.25, 0.25], loss=[[2, 3], [4, 1], [5, 2]])
+    task = Task(graph, Epsilon.of(1), reader)
+    columns = {0: np.ones(3)}
+
+    def bound(prices: list[float]) -> float:
+        return finished(task, columns, np.zeros(0), np.array(prices), proved=True).bound
+
+    assert bound([-9.0, 1.0, 1.0]) == 0.5 * 2 + 0.25 * 1 + 0.25 * 2
+    # Prices that prove more are kept.
+    assert bound([1.0, 0.5, 0.5]) == 2.0
+
+
+def test_the_engine_closes_the_gap_of_a_window_that_it_takes() -> None:
+    graph = PathPower(40, 4)
+    task = Task(graph, Epsilon.of(1), consumer(graph, "binomial(.3)", "absolute"))
+    rough = staircases_route(task).solve()
+    assert not rough.certified
+    assert _engine_on(task, rough, close=1e-9).certified
+    # What is close enough keeps its mechanism.
+    assert _engine_on(task, rough, close=1.0).channel is rough.channel
+    small = replace(task, settings=SolverSettings(window_answers=39))
+    assert _engine_on(small, rough, close=1e-9, seconds=0) is rough
+
+
+def test_a_window_of_a_large_question_is_solved_by_the_engine() -> None:
+    asked = query("sum(90,12)")
+    reader = consumer(asked.graph, "binomial(.04)", "distance")
+    found = design(asked, "0.5", reader)
+    assert found.route == "window"
+    assert found.gap < 1e-6
+    assert verify(prove(found, asked)).private
+
+
+def test_an_engine_that_fails_in_a_window_leaves_the_staircases(monkeypatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise OutOfSteps("the solver gave up")
+
+    monkeypatch.setattr(solvers, "run_engine", fails)
+    graph = query("sum(90,12)").graph
+    found = design(graph, "0.5", consumer(graph, "binomial(.04)", "distance"))
+    assert found.route == "window"
+    assert 0 <= found.bound < found.expected_loss

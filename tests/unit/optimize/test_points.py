@@ -8,7 +8,12 @@ from tightrope.consumers import Consumer, expected_loss
 from tightrope.errors import InputError
 from tightrope.graphs.points import PointsGraph
 from tightrope.optimize import design
-from tightrope.optimize.points import design_on_spanner, planar_geometric, planar_laplace, spanner
+from tightrope.optimize.points import (
+    design_on_spanner,
+    planar_geometric,
+    planar_laplace,
+    spanner,
+)
 
 GRID = PointsGraph([(x, y) for x in range(3) for y in range(3)])
 
@@ -34,13 +39,18 @@ def test_a_design_on_a_spanner_is_private_for_the_metric_and_loses_little() -> N
     assert best.certified
     assert is_private(sparse.channel, GRID, 1)
     assert best.expected_loss <= sparse.expected_loss <= 1.3 * best.expected_loss
-    for noise in (planar_laplace(GRID, 1, grid=120), planar_geometric(GRID, 1, step=0.5)):
+    for noise in (
+        planar_laplace(GRID, 1, grid=120),
+        planar_geometric(GRID, 1, step=0.5),
+    ):
         assert expected_loss(noise, consumer) > best.expected_loss - 1e-6
 
 
 def test_planar_noise_is_nearly_private() -> None:
     noise = planar_laplace(GRID, 1)
-    assert np.asarray(noise.matrix()).sum(axis=1) == pytest.approx(np.ones(9), abs=1e-12)
+    assert np.asarray(noise.matrix()).sum(axis=1) == pytest.approx(
+        np.ones(9), abs=1e-12
+    )
     assert 0.8 < float(smallest_epsilon(noise, GRID)) < 1.01
 
 

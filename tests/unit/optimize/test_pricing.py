@@ -27,7 +27,9 @@ CUBE = explicit(nx.hypercube_graph(3))
 REGULAR = explicit(nx.random_regular_graph(3, 14, seed=2))
 TREE = ExplicitGraph([(0, 1), (1, 2), (1, 3), (3, 4), (3, 5)])
 RING = ExplicitGraph([(0, 3), (3, 1), (1, 5), (5, 2), (2, 4), (4, 0)])
-LONG_RING = ExplicitGraph([(0, 1), (1, 2), (2, 3), (3, 0)], lengths=[0.5, 2.0, 1.25, 1.0])
+LONG_RING = ExplicitGraph(
+    [(0, 1), (1, 2), (2, 3), (3, 0)], lengths=[0.5, 2.0, 1.25, 1.0]
+)
 LONG = ExplicitGraph([(0, 1), (1, 2), (1, 3)], lengths=[0.5, 2.0, 1.25])
 GRAPHS = [
     PathPower(9), PathPower(9, 2), PathPower(10, 3), Clique(6), Star(5), TREE, LONG, Cycle(7),
@@ -43,14 +45,18 @@ def problem_on(graph, level: str = "ln(2)") -> Problem:
 def least_value(problem: Problem, weights: np.ndarray, anchor: int) -> float:
     """The cheapest private column with 1 at the anchor, as anybody would compute it."""
     rows, n = [], problem.size
-    for (i, j), length in zip(problem.edges.tolist(), problem.lengths.tolist(), strict=True):
+    for (i, j), length in zip(
+        problem.edges.tolist(), problem.lengths.tolist(), strict=True
+    ):
         for a, b in ((i, j), (j, i)):
             row = np.zeros(n)
             row[a], row[b] = problem.alpha**length, -1.0
             rows.append(row)
     one = np.zeros((1, n))
     one[0, anchor] = 1.0
-    found = linprog(weights, np.array(rows), np.zeros(len(rows)), one, [1.0], bounds=(0, None))
+    found = linprog(
+        weights, np.array(rows), np.zeros(len(rows)), one, [1.0], bounds=(0, None)
+    )
     assert found.status == 0
     return float(found.fun)
 
@@ -73,7 +79,9 @@ def check_against_the_linear_program(problem: Problem, weights: np.ndarray) -> N
     n = problem.size
     found = Pricer(problem).cheapest(weights, np.arange(n))
     each = np.arange(n)
-    steps = found.heights[:, problem.edges[:, 1]] - found.heights[:, problem.edges[:, 0]]
+    steps = (
+        found.heights[:, problem.edges[:, 1]] - found.heights[:, problem.edges[:, 0]]
+    )
     assert (np.abs(steps) <= problem.lengths + 1e-9).all()
     assert found.heights[each, found.places] == pytest.approx(0, abs=1e-12)
     rays = problem.alpha ** found.heights.astype(float)
@@ -83,7 +91,9 @@ def check_against_the_linear_program(problem: Problem, weights: np.ndarray) -> N
         least = least_value(problem, weights[:, k], int(found.places[k]))
         assert (least < -1e-9 * scale) <= bool(found.negative[k])
         if found.negative[k]:
-            assert values[k] == pytest.approx(found.values[k], rel=1e-9, abs=1e-12 * scale)
+            assert values[k] == pytest.approx(
+                found.values[k], rel=1e-9, abs=1e-12 * scale
+            )
             assert values[k] == pytest.approx(least, rel=1e-9, abs=1e-9 * scale)
     # Prices that are lower by what the proofs lack leave no ray with a gain.
     raised = weights + np.maximum(found.short, 0)[:, None]
@@ -101,7 +111,9 @@ def test_every_structure_finds_the_value_of_the_linear_program(graph, level) -> 
 
 
 @settings(max_examples=60, deadline=None)
-@given(connected_graphs(), st.integers(0, 10**6), st.sampled_from(["1/5", "ln(2)", "2"]))
+@given(
+    connected_graphs(), st.integers(0, 10**6), st.sampled_from(["1/5", "ln(2)", "2"])
+)
 def test_any_graph_and_any_weights(graph, seed, level) -> None:
     rng = np.random.default_rng(seed)
     n = graph.size
@@ -111,7 +123,9 @@ def test_any_graph_and_any_weights(graph, seed, level) -> None:
 
 def all_walks(n: int) -> np.ndarray:
     """All heights on a ring that start at 0 and change by at most 1, also at the last step."""
-    steps = np.array([s for s in itertools.product((-1, 0, 1), repeat=n) if sum(s) == 0])
+    steps = np.array(
+        [s for s in itertools.product((-1, 0, 1), repeat=n) if sum(s) == 0]
+    )
     return np.cumsum(np.insert(steps, 0, 0, axis=1), axis=1)[:, :n]
 
 
@@ -218,7 +232,9 @@ def test_designs_on_cycles_are_certified(n, loss, level) -> None:
 
 
 @pytest.mark.parametrize("loss", ["binary", "distance", "absolute"])
-@pytest.mark.parametrize("graph", [PETERSEN, CUBE, REGULAR], ids=["petersen", "cube", "regular"])
+@pytest.mark.parametrize(
+    "graph", [PETERSEN, CUBE, REGULAR], ids=["petersen", "cube", "regular"]
+)
 def test_designs_equal_the_plain_program(graph, loss) -> None:
     prior = np.random.default_rng(7).dirichlet(np.ones(graph.size)).tolist()
     consumer = Consumer.of(graph, prior=prior, loss=loss)

@@ -12,9 +12,10 @@ from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle, ExplicitGraph, PathPower
-from tightrope.optimize import Design, Progress, SolverSettings, design, design_many
+from tightrope.optimize import Design, design, design_many, regret
 from tightrope.optimize.problem import Problem
 from tightrope.optimize.regret import ConsumerCosts, RegretSearch
+from tightrope.progress import Progress
 from tightrope.proofs import prove
 from tightrope.queries import query
 
@@ -54,7 +55,9 @@ def test_regret_vanishes_on_a_path() -> None:
 
 def test_one_consumer_has_no_regret() -> None:
     graph = PathPower(5, 2)
-    found = design_many(graph, 1, [Consumer.of(graph, prior="0.1,0.3,0.2,0.3,0.1", loss="binary")])
+    found = design_many(
+        graph, 1, [Consumer.of(graph, prior="0.1,0.3,0.2,0.3,0.1", loss="binary")]
+    )
     assert found.worst_regret <= 1e-9
 
 
@@ -65,7 +68,9 @@ def test_requests_without_sense_are_refused() -> None:
     with pytest.raises(InputError, match="consumers with priors"):
         design_many(graph, 1, [Consumer.of(graph, support="all", loss="binary")])
     with pytest.raises(InputError, match="4 answers"):
-        design_many(graph, 1, [Consumer.of(PathPower(5), prior="uniform", loss="binary")])
+        design_many(
+            graph, 1, [Consumer.of(PathPower(5), prior="uniform", loss="binary")]
+        )
 
 
 def all_rays(graph) -> np.ndarray:
@@ -87,7 +92,9 @@ def all_rays(graph) -> np.ndarray:
             continue
         near = [heights[i] for i in before[len(heights)] if i < len(heights)]
         stack += [
-            [*heights, h] for h in range(most + 1) if all(abs(h - other) <= 1 for other in near)
+            [*heights, h]
+            for h in range(most + 1)
+            if all(abs(h - other) <= 1 for other in near)
         ]
     return np.array(found)
 
@@ -108,7 +115,9 @@ def least_regret(graph, level: str, consumers, optima) -> float:
     return float(solved.fun)
 
 
-def crowd_of(graph, count: int, seed: int, losses=("binary", "distance")) -> list[Consumer]:
+def crowd_of(
+    graph, count: int, seed: int, losses=("binary", "distance")
+) -> list[Consumer]:
     rng = np.random.default_rng(seed)
     return [
         Consumer.of(
@@ -151,7 +160,9 @@ def test_fewer_consumers_have_less_regret() -> None:
     consumers = crowd_of(graph, 12, 0, ("binary",))
     whole = design_many(graph, "ln(2)", consumers)
     worst = int(whole.regrets.argmax())
-    rest = design_many(graph, "ln(2)", [c for k, c in enumerate(consumers) if k != worst])
+    rest = design_many(
+        graph, "ln(2)", [c for k, c in enumerate(consumers) if k != worst]
+    )
     assert rest.worst_regret < whole.worst_regret - 1e-4
 
 
@@ -195,9 +206,9 @@ def test_an_interruption_ends_the_search_with_the_best_so_far(twelve) -> None:
     assert verify(prove(found)).private
 
 
-def test_branches_left_open_are_part_of_the_bound(twelve) -> None:
-    few = SolverSettings(regret_branches=5)
-    cut = design_many(twelve.graph, "1/2", twelve.consumers, settings=few)
+def test_branches_left_open_are_part_of_the_bound(twelve, monkeypatch) -> None:
+    monkeypatch.setattr(regret, "MOST_BRANCHES", 5)
+    cut = design_many(twelve.graph, "1/2", twelve.consumers)
     assert not cut.certified
     assert "stayed open" in cut.reason
     assert 0 <= cut.bound < twelve.worst_regret
@@ -219,13 +230,17 @@ def test_floors_that_are_no_certificates_would_prove_too_much() -> None:
     truth = least_regret(graph, "ln(2)", consumers, optima)
     assert found.bound == pytest.approx(truth, abs=1e-8)
     # With floors that are too high no ray seems to be missing.
-    false = RegretSearch(problems[0], replace(crowd, floors=floors + 0.05), optima, few, 1e-9)
+    false = RegretSearch(
+        problems[0], replace(crowd, floors=floors + 0.05), optima, few, 1e-9
+    )
     false.run()
     assert false.bound > truth + 0.001
 
 
 def test_edges_with_lengths_and_graphs_without_a_rule() -> None:
-    lengths = ExplicitGraph([(0, 1), (1, 2), (2, 3), (0, 3)], lengths=[1.0, 0.5, 2.0, 0.7])
+    lengths = ExplicitGraph(
+        [(0, 1), (1, 2), (2, 3), (0, 3)], lengths=[1.0, 0.5, 2.0, 0.7]
+    )
     rng = np.random.default_rng(1)
     consumers = [
         Consumer.of(lengths, prior=rng.dirichlet(np.ones(4)).tolist(), loss="binary")

@@ -8,14 +8,17 @@ from tightrope.consumers import Consumer
 from tightrope.errors import InputError
 from tightrope.graphs import Cycle
 from tightrope.optimize import SolverSettings, design, design_limited, design_many
-from tightrope.optimize.progress import Progress, Watch
+from tightrope.optimize.progress import Watch
+from tightrope.progress import Progress
 
 RING = Cycle(5)
 ONE = Consumer.of(RING, prior="uniform", loss="binary")
 ARC = Consumer.of(RING, prior="1/3,1/3,1/3,0,0", loss="binary", name="arc")
 KINDS = {
     "one": lambda: design(RING, "ln(2)", ARC),
-    "averse": lambda: design(RING, "ln(2)", Consumer.of(RING, support="0..2", loss="distance")),
+    "averse": lambda: design(
+        RING, "ln(2)", Consumer.of(RING, support="0..2", loss="distance")
+    ),
     "many": lambda: design_many(RING, "ln(2)", [ONE, ARC]),
     "limit": lambda: design_limited(RING, ARC, epsilon="ln(2)", max_vulnerability=0.45),
     "least": lambda: design_limited(RING, ARC, epsilon="ln(2)", max_loss=0.6),
@@ -53,7 +56,9 @@ def test_what_a_design_has_not_is_refused() -> None:
         _ = free.level
 
 
-def test_simple_noise_has_more_regret_and_is_left_out_where_it_breaks_the_limit() -> None:
+def test_simple_noise_has_more_regret_and_is_left_out_where_it_breaks_the_limit() -> (
+    None
+):
     many = KINDS["many"]()
     assert min(many.baselines.values()) >= many.worst_regret
     tight = design_limited(RING, ARC, epsilon=3, max_vulnerability=0.4)
@@ -67,7 +72,7 @@ def test_a_watch_passes_progress_on_until_it_is_stopped() -> None:
     watch = Watch(lambda now: seen.append(now) or len(seen) == 2)
     assert Watch.of(watch) is watch
     assert not watch.say("first")
-    assert watch(Progress(1, 0.5, 0.25, 0.5, 3, 0.0))
+    assert watch(Progress("searching", round=1, loss=0.5, bound=0.25, gap=0.5))
     assert watch.over
     assert watch.say("unheard")
     assert [now.step for now in seen] == ["first", "searching"]
@@ -78,15 +83,18 @@ def test_a_watch_repeats_the_last_step_after_some_silence() -> None:
     seen: list[Progress] = []
     watch = Watch(seen.append)
     watch.say("pricing")
-    assert not watch.still_at_it(every=60)
-    assert not watch.still_at_it(every=0)
+    assert not watch.heartbeat(every=60)
+    assert not watch.heartbeat(every=0)
     assert [now.step for now in seen] == ["pricing", "pricing"]
-    assert Watch(time_limit=0).still_at_it()
+    assert Watch(time_limit=0).heartbeat()
 
 
 def test_settings_change_the_plan_and_refuse_nonsense() -> None:
     consumer = Consumer.of(RING, prior="0.3,0.3,0.2,0.1,0.1", loss="distance")
     assert design(RING, 1, consumer).route == "dual"
-    assert design(RING, 1, consumer, settings=SolverSettings(dual_variables=0)).route == "rays"
-    with pytest.raises(InputError, match="'small_share' must be at least 0, got nan"):
-        SolverSettings(small_share=float("nan"))
+    assert (
+        design(RING, 1, consumer, settings=SolverSettings(dual_variables=0)).route
+        == "rays"
+    )
+    with pytest.raises(InputError, match="'interior_wait' must be at least 0, got nan"):
+        SolverSettings(interior_wait=float("nan"))

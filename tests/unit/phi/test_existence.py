@@ -127,7 +127,11 @@ def test_a_range_that_ends_below_the_sure_level() -> None:
 def test_tolerance_is_on_the_uniform_prior_and_stepped() -> None:
     found = exists(PathPower(751, 5), tolerance=1e-4)
     assert found.minimum == 0.8
-    assert least(PathPower(751, 5), 0.8) / 751 >= -1e-4 > least(PathPower(751, 5), 0.79) / 751
+    assert (
+        least(PathPower(751, 5), 0.8) / 751
+        >= -1e-4
+        > least(PathPower(751, 5), 0.79) / 751
+    )
     assert least(PathPower(751, 5), 0.8) < 0
     assert exists(PathPower(751, 5), step=0.05).minimum == 1.0
     with pytest.raises(InputError, match="larger step"):
@@ -155,7 +159,8 @@ def test_cells_keep_distances() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"tolerance": -1.0}, {"low": 0.0}, {"step": math.nan}, {"low": 2.0, "high": 1.0}]
+    "wrong",
+    [{"tolerance": -1.0}, {"low": 0.0}, {"step": math.nan}, {"low": 2.0, "high": 1.0}],
 )
 def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
@@ -166,4 +171,6 @@ def test_bad_ranges_are_refused(wrong: dict[str, float]) -> None:
 def test_polynomials_of_high_degree_agree_with_samples(graph: PathPower) -> None:
     found = exists(graph)
     assert found.exact
-    assert found.minimum == pytest.approx(_by_samples(graph, Samples()).minimum, abs=1e-9)
+    assert found.minimum == pytest.approx(
+        _by_samples(graph, Samples()).minimum, abs=1e-9
+    )

@@ -19,7 +19,9 @@ boxes = pytest.mark.parametrize("graph", BOXES, ids=str)
 
 @boxes
 @pytest.mark.parametrize("alpha", [0.2, 0.7, 0.98])
-def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha: float) -> None:
+def test_sums_and_solutions_are_those_of_the_matrix(
+    graph: StrongProduct, alpha: float
+) -> None:
     cells = LatticeStructure.of(graph).cells
     label = cells.label
     phi = alpha ** graph.distance_matrix().astype(float)
@@ -32,7 +34,9 @@ def test_sums_and_solutions_are_those_of_the_matrix(graph: StrongProduct, alpha:
 
 
 @boxes
-def test_the_coarsest_partition_is_no_finer_than_the_classes(graph: StrongProduct) -> None:
+def test_the_coarsest_partition_is_no_finer_than_the_classes(
+    graph: StrongProduct,
+) -> None:
     cells = LatticeStructure.of(graph).cells
     assert cells_of(graph).size <= cells.size == cells.label.max() + 1
 
@@ -50,8 +54,12 @@ def test_a_vector_that_is_not_alike_is_not_folded() -> None:
     assert lattice._by_cells(0.9, b) is None
 
 
-@pytest.mark.parametrize(("bundle", "epsilon"), [((16, 3), 0.02), ((16, 3), 0.5), ((9, 4), 0.1)])
-def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon: float) -> None:
+@pytest.mark.parametrize(
+    ("bundle", "epsilon"), [((16, 3), 0.02), ((16, 3), 0.5), ((9, 4), 0.1)]
+)
+def test_small_levels_of_many_counts_are_solved(
+    bundle: tuple[int, int], epsilon: float
+) -> None:
     """Φ is indefinite here, and iterations wander."""
     graph = StrongProduct([PathPower(bundle[0])] * bundle[1])
     found = Phi(graph, epsilon).solve_ones()
@@ -60,7 +68,9 @@ def test_small_levels_of_many_counts_are_solved(bundle: tuple[int, int], epsilon
     assert found.positive is None
 
 
-def test_too_many_classes_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_classes_are_left_to_iterations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Cells, "eliminated_cells", 9)
     assert LatticeStructure.of(BOXES[0])._by_cells(0.9, np.ones(125)) is None
     monkeypatch.setattr(Cells, "eliminated_cells", 10)

@@ -14,12 +14,16 @@ from tightrope.phi.lattice import PathPowerStructure, _end_rows, _fits, modes_of
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 21])
 @pytest.mark.parametrize("sides", [4, 5, 60])
 @pytest.mark.parametrize("epsilon", [0.02, 0.3, 0.7, 0.968, 1.0, 3.0])
-def test_every_entry_is_that_of_elimination(width: int, sides: int, epsilon: float) -> None:
+def test_every_entry_is_that_of_elimination(
+    width: int, sides: int, epsilon: float
+) -> None:
     size, alpha = sides * width + 1, np.exp(-epsilon)
     found = modes_of(size, width, alpha)
     wanted = PathPowerStructure.of(PathPower(size, width)).solve(alpha, np.ones(size))
     assert found is not None
-    assert found.entries(np.arange(size)) == pytest.approx(wanted, abs=1e-8 * np.abs(wanted).max())
+    assert found.entries(np.arange(size)) == pytest.approx(
+        wanted, abs=1e-8 * np.abs(wanted).max()
+    )
     assert found.least() == pytest.approx(wanted.min(), abs=1e-8 * np.abs(wanted).max())
 
 
@@ -27,7 +31,11 @@ def test_every_entry_is_that_of_elimination(width: int, sides: int, epsilon: flo
 def test_beyond_the_first_block(epsilon: float) -> None:
     size = 5123
     found = modes_of(size, 5, np.exp(-epsilon))
-    wanted = PathPowerStructure.of(PathPower(size, 5)).solve(np.exp(-epsilon), np.ones(size)).min()
+    wanted = (
+        PathPowerStructure.of(PathPower(size, 5))
+        .solve(np.exp(-epsilon), np.ones(size))
+        .min()
+    )
     assert found.least() == pytest.approx(wanted, rel=1e-6)
     # An early answer has the sign of the true one and is never below it.
     assert found.least(0.0) >= found.least() - 1e-12
@@ -49,7 +57,9 @@ def test_short_and_wide_bands_are_left_to_elimination(size: int, width: int) -> 
 
 
 def test_a_short_band_has_its_smallest_entry_by_elimination() -> None:
-    wanted = PathPowerStructure.of(PathPower(19, 5)).solve(np.exp(-0.8), np.ones(19)).min()
+    wanted = (
+        PathPowerStructure.of(PathPower(19, 5)).solve(np.exp(-0.8), np.ones(19)).min()
+    )
     assert smallest_entry(PathPower(19, 5))(0.8) == pytest.approx(wanted)
 
 

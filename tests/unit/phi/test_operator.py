@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, ExplicitGraph, PathPower, Star, StrongProduct, folded_cube
+from tightrope.graphs import (
+    Clique,
+    ExplicitGraph,
+    PathPower,
+    Star,
+    StrongProduct,
+    folded_cube,
+)
 from tightrope.phi import Phi, singular_epsilons
 from tightrope.phi.cells import rational_ones, rational_solve
 
@@ -73,7 +80,9 @@ def test_exact_and_sampled_singular_levels_agree() -> None:
     k23 = ExplicitGraph([(a, b) for a in (0, 1) for b in (2, 3, 4)])
     exact = singular_epsilons(k23)
     assert exact.exact
-    assert exact.epsilons == pytest.approx(_by_inertia(DenseStructure(k23)).epsilons, abs=1e-8)
+    assert exact.epsilons == pytest.approx(
+        _by_inertia(DenseStructure(k23)).epsilons, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,9 @@ def test_products_are_those_of_the_matrix(
     whole = rate ** counts(shape).distance_matrix()
     found = PlaneStructure.of(counts(shape)).apply(rate, x)
     assert found.dtype == kind
-    assert float(np.abs(found - whole @ x).max()) < 50 * np.finfo(kind).eps * float(whole.sum())
+    assert float(np.abs(found - whole @ x).max()) < 50 * np.finfo(kind).eps * float(
+        whole.sum()
+    )
 
 
 @shapes
@@ -41,7 +43,10 @@ def test_short_rows_are_combinations_of_rows_of_the_matrix(
 ) -> None:
     phi = matrix(shape, alpha)
     rows = ShortRows(shape)
-    short, combined = rows.at(alpha), np.stack([rows.combined(alpha, b) for b in phi.T], axis=1)
+    short, combined = (
+        rows.at(alpha),
+        np.stack([rows.combined(alpha, b) for b in phi.T], axis=1),
+    )
     assert np.abs(short - combined).max() < 1e-12 / (1 - alpha) ** 2
     # Another α has other rows.
     assert np.abs(rows.at(alpha * 0.99) - combined).max() > 1e-4
@@ -81,7 +86,9 @@ def test_many_rows_are_solved_by_iterations(alpha: float, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.86, 0.97, 0.999])
-def test_where_iterations_take_too_long_rows_are_eliminated(alpha: float, monkeypatch) -> None:
+def test_where_iterations_take_too_long_rows_are_eliminated(
+    alpha: float, monkeypatch
+) -> None:
     graph, b = counts((40, 40)), np.ones(1600)
     found = PlaneStructure.of(graph).solve(alpha, b)
     assert found == pytest.approx(LatticeStructure.of(graph).solve(alpha, b), abs=1e-7)

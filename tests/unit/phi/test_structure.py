@@ -21,7 +21,7 @@ from tightrope.phi import Phi
 from tightrope.phi.lattice import (
     LatticeStructure,
     PathPowerStructure,
-    _recurrence,
+    recurrence,
     symbol_floor,
 )
 from tightrope.phi.structure import DenseStructure, structure_of
@@ -71,7 +71,9 @@ def test_products_and_solutions(graph: AnswerGraph, epsilon: float | str) -> Non
     assert np.allclose(solution.values, truth, atol=1e-9)
     assert solution.error is not None
     assert np.abs(solution.values - truth).max() <= solution.error + 1e-9
-    assert np.allclose(matrix @ phi.structure.solve(phi.alpha, several), several, atol=1e-9)
+    assert np.allclose(
+        matrix @ phi.structure.solve(phi.alpha, several), several, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda g: g.name)
@@ -86,7 +88,9 @@ def test_the_inverse_is_bounded_from_above(graph: AnswerGraph) -> None:
 def test_a_symbol_bounds_every_finite_band() -> None:
     for width in (1, 2, 5):
         floor = symbol_floor(0.3, (width,))
-        smallest = np.linalg.eigvalsh(Phi(PathPower(300, width), "ln(10/3)").matrix())[0]
+        smallest = np.linalg.eigvalsh(Phi(PathPower(300, width), "ln(10/3)").matrix())[
+            0
+        ]
         assert floor is not None
         assert 0 < floor <= smallest
         # Long bands come close: the bound is not idle.
@@ -120,7 +124,8 @@ def test_large_graphs_without_a_rule_are_refused() -> None:
     from tightrope.errors import TooLarge
 
     wheel = ExplicitGraph(
-        [(0, i) for i in range(1, 6002)] + [(i, i + 1) for i in range(1, 6001)], name="fan"
+        [(0, i) for i in range(1, 6002)] + [(i, i + 1) for i in range(1, 6001)],
+        name="fan",
     )
     with pytest.raises(TooLarge, match="fan has no rule and 6002 answers"):
         Phi(wheel, 1).solve_ones()
@@ -131,7 +136,9 @@ def test_a_million_sums() -> None:
     solution = Phi(PathPower(1_000_000, 5), 1).solve_ones()
     assert solution.positive is True
     assert solution.residual < 1e-14
-    assert solution.values[500_000] == pytest.approx((1 - np.exp(-1)) / (1 + 9 * np.exp(-1)))
+    assert solution.values[500_000] == pytest.approx(
+        (1 - np.exp(-1)) / (1 + 9 * np.exp(-1))
+    )
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.longdouble])
@@ -140,5 +147,7 @@ def test_short_and_long_recurrences_agree(kind: type) -> None:
     short = PathPowerStructure.of(PathPower(50, 3)).apply(0.4, x)
     assert short.dtype == kind
     steps, rate = x.reshape(-1, 1), kind(0.4)
-    assert np.array_equal(_recurrence(rate, steps), _recurrence(rate, steps, few=0))
-    assert not np.array_equal(short, PathPowerStructure.of(PathPower(50, 3)).apply(0.41, x))
+    assert np.array_equal(recurrence(rate, steps), recurrence(rate, steps, few=0))
+    assert not np.array_equal(
+        short, PathPowerStructure.of(PathPower(50, 3)).apply(0.41, x)
+    )

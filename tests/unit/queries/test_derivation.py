@@ -34,7 +34,9 @@ def test_disconnected_answers_are_refused() -> None:
 
 
 def test_the_limit_says_how_many_and_can_be_raised() -> None:
-    with pytest.raises(TooLarge, match="1024 databases is more than limit=1000: raise limit"):
+    with pytest.raises(
+        TooLarge, match="1024 databases is more than limit=1000: raise limit"
+    ):
         derive(sum, 5, range(4), limit=1000)
     assert derive(sum, 5, range(4), limit=1024).graph.size == 16
     with pytest.raises(TooLarge, match="multisets, more than 10"):
@@ -56,7 +58,13 @@ def test_limits_are_noticed_before_the_work() -> None:
 def test_progress_reaches_the_end(kind: Any) -> None:
     seen: list[tuple[int, int]] = []
     function = (lambda s: s) if kind == "sum" else sum
-    derive(function, 3, range(3), kind=kind, progress=lambda *step: seen.append(step))
+    derive(
+        function,
+        3,
+        range(3),
+        kind=kind,
+        progress=lambda now: seen.append((now.done, now.total)),
+    )
     assert seen
     assert seen[-1][0] == seen[-1][1]
 
@@ -89,7 +97,9 @@ def test_multisets_without_databases() -> None:
 
 
 def test_negative_contributions() -> None:
-    derived = derive_from_sum(abs, 4, ["down", "up"], contribution={"down": -1, "up": 1}.get)
+    derived = derive_from_sum(
+        abs, 4, ["down", "up"], contribution={"down": -1, "up": 1}.get
+    )
     assert derived.graph.labels == [0, 2, 4]
     assert derived.answer(["up", "up", "up", "down"]) == 2
 
@@ -141,7 +151,9 @@ def test_inputs_that_cannot_be_used(change: dict[str, Any], message: str) -> Non
     st.integers(0, 3),
     st.integers(0, 3),
 )
-def test_sums_are_those_of_all_databases(steps: list[int], fewest: int, more: int) -> None:
+def test_sums_are_those_of_all_databases(
+    steps: list[int], fewest: int, more: int
+) -> None:
     most = fewest + more
     wanted = {
         (sum(chosen),)
@@ -152,13 +164,18 @@ def test_sums_are_those_of_all_databases(steps: list[int], fewest: int, more: in
 
 
 def test_rests_of_a_fixed_number_have_no_answer_of_their_own() -> None:
-    assert list(multiset_rests("ab", 2, 0, False, 100)[0]) == [(("a",), False), (("b",), False)]
+    assert list(multiset_rests("ab", 2, 0, False, 100)[0]) == [
+        (("a",), False),
+        (("b",), False),
+    ]
     assert next(multiset_rests("ab", 2, 1, True, 100)[0]) == ((), False)
 
 
 @pytest.mark.parametrize("absent", [False, True])
 @pytest.mark.parametrize("fewest", [0, 1, 2, 3])
 @pytest.mark.parametrize("values", ["a", "ab", "abcd"])
-def test_the_number_of_rests_is_the_announced_one(values: str, fewest: int, absent: bool) -> None:
+def test_the_number_of_rests_is_the_announced_one(
+    values: str, fewest: int, absent: bool
+) -> None:
     rests, total = multiset_rests(values, 4, fewest, absent, 1000)
     assert len(list(rests)) == total

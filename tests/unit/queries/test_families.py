@@ -18,8 +18,12 @@ from tightrope.queries.families import histogram_of, median_of, most_frequent
 
 def test_the_questions_and_graphs_that_must_be_there() -> None:
     wanted = "count sum mean counts histogram count_mod choice median databases star"
-    graphs = "path cycle clique grid tree hypercube petersen chang truncated_tetrahedron"
-    assert {name for name, f in FAMILIES.items() if not f.is_graph} == set(wanted.split())
+    graphs = (
+        "path cycle clique grid tree hypercube petersen chang truncated_tetrahedron"
+    )
+    assert {name for name, f in FAMILIES.items() if not f.is_graph} == set(
+        wanted.split()
+    )
     assert set(graphs.split()) <= {name for name, f in FAMILIES.items() if f.is_graph}
 
 
@@ -51,10 +55,20 @@ def test_counts_are_paths(relation: str) -> None:
 
 
 def test_sizes_and_diameters() -> None:
-    assert (query("sum(150,5)").graph.size, query("sum(150,5)").graph.diameter) == (751, 150)
+    assert (query("sum(150,5)").graph.size, query("sum(150,5)").graph.diameter) == (
+        751,
+        150,
+    )
     pair = query("counts(30,2)").graph
     assert (pair.size, pair.diameter, pair.edge_count) == (961, 30, 3660)
-    assert query("databases(5,4)").graph.constant_ball_sizes == (1, 15, 90, 270, 405, 243)
+    assert query("databases(5,4)").graph.constant_ball_sizes == (
+        1,
+        15,
+        90,
+        270,
+        405,
+        243,
+    )
     assert query("sum(200000,5)").graph.size == 1_000_001
     assert query("databases(20,4)").graph.size == 4**20
 
@@ -102,7 +116,9 @@ def test_one_person_who_may_only_leave_has_no_graph(text: str) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("text", ["petersen", "chang(2)", "truncated_tetrahedron", "grid(2,3)"])
+@pytest.mark.parametrize(
+    "text", ["petersen", "chang(2)", "truncated_tetrahedron", "grid(2,3)"]
+)
 def test_graphs_do_not_depend_on_the_relation(text: str, relation: str) -> None:
     same = query(text, relation)
     assert same.graph.edge_array().tolist() == query(text).graph.edge_array().tolist()
@@ -138,7 +154,10 @@ def test_the_tables_are_those_of_the_code(drawing: dict[str, Any]) -> None:
 
 def test_the_pictures_are_those_of_the_code(drawing: dict[str, Any]) -> None:
     pictures = drawing["pictures"]()
-    kept = {path.name: path.read_text(encoding="utf-8") for path in (PAGE.parent / "img").iterdir()}
+    kept = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (PAGE.parent / "img").iterdir()
+    }
     assert pictures.items() <= kept.items(), "run scripts/draw_queries.py"
     for name in pictures:
         assert f"(img/{name})" in PAGE.read_text(encoding="utf-8")

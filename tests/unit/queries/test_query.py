@@ -25,7 +25,9 @@ from tightrope.queries import FAMILIES, Neighbours, query
         ("databases(2,3)", [2, 0], (2, 0)),
     ],
 )
-def test_answers_are_labels_of_the_graph(text: str, database: list[int], answer: object) -> None:
+def test_answers_are_labels_of_the_graph(
+    text: str, database: list[int], answer: object
+) -> None:
     asked = query(text)
     assert asked.answer(database) == answer
     assert asked.graph.label(asked.graph.index(asked.answer(database))) == answer
@@ -95,7 +97,9 @@ def test_a_query_can_be_sent_to_another_process(family: Family, relation: str) -
 
 
 def test_what_each_relation_allows() -> None:
-    allowed = {near.value: (near.allows_change, near.allows_absent) for near in Neighbours}
+    allowed = {
+        near.value: (near.allows_change, near.allows_absent) for near in Neighbours
+    }
     assert allowed == {
         "change-one": (True, False),
         "add-remove": (False, True),

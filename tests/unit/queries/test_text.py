@@ -134,7 +134,9 @@ def test_other_things_are_no_queries(thing: object) -> None:
 
 
 def test_unknown_relation() -> None:
-    with pytest.raises(InputError, match="'change-one', 'add-remove' or 'either', got 'swap'"):
+    with pytest.raises(
+        InputError, match="'change-one', 'add-remove' or 'either', got 'swap'"
+    ):
         query("count(3)", "swap")
 
 
@@ -157,8 +159,12 @@ def test_every_question_has_one_spelling(text: str, canonical: str) -> None:
         assert found.graph.name == canonical
 
 
-@pytest.mark.parametrize("text", ["points:/etc/group", " graph : x.csv", "graph:/dev/zero"])
-def test_a_named_question_opens_no_file(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text", ["points:/etc/group", " graph : x.csv", "graph:/dev/zero"]
+)
+def test_a_named_question_opens_no_file(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("a file was opened"))
     with pytest.raises(InputError, match="names a file"):
         named(text, "change-one")
@@ -166,7 +172,9 @@ def test_a_named_question_opens_no_file(text: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("relation", [near.value for near in Neighbours])
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
-def test_a_listed_graph_is_compared_with_the_questions(family: Family, relation: str) -> None:
+def test_a_listed_graph_is_compared_with_the_questions(
+    family: Family, relation: str
+) -> None:
     asked = named(family.example, relation)
     listed = asked.graph.explicit()
     assert asked.graph.agrees_with(listed)
@@ -177,13 +185,19 @@ def test_a_listed_graph_is_compared_with_the_questions(family: Family, relation:
     if listed.edge_count:
         stretched = listed.edge_lengths().copy()
         stretched[-1] = 60_000
-        far = ExplicitGraph(listed.edge_array(), lengths=stretched, labels=listed.labels)
+        far = ExplicitGraph(
+            listed.edge_array(), lengths=stretched, labels=listed.labels
+        )
         assert not asked.graph.agrees_with(far)
 
 
 def test_other_questions_have_other_graphs() -> None:
-    changed, added = (named("sum(10,5)", near).graph for near in ("change-one", "add-remove"))
+    changed, added = (
+        named("sum(10,5)", near).graph for near in ("change-one", "add-remove")
+    )
     assert not changed.agrees_with(added)
-    assert not named("choice(6)", "either").graph.agrees_with(named("count(5)", "either").graph)
+    assert not named("choice(6)", "either").graph.agrees_with(
+        named("count(5)", "either").graph
+    )
     ring = ExplicitGraph([(i, (i + 1) % 7) for i in range(7)])
     assert not named("sum(2,3)", "change-one").graph.agrees_with(ring)
