@@ -66,16 +66,22 @@ class TradeOff:
 
     def __post_init__(self) -> None:
         if len(self.null) != len(self.other) or sum(self.null) != sum(self.other):
-            raise InputError("a trade-off curve needs two rows of weights with the same sum")
+            raise InputError(
+                "a trade-off curve needs two rows of weights with the same sum"
+            )
         if not self.null or min(*self.null, *self.other) < 0 or not sum(self.null):
-            raise InputError("weights must not be negative, and must have a positive sum")
+            raise InputError(
+                "weights must not be negative, and must have a positive sum"
+            )
         from flint import fmpq
 
+        # Outputs of one likelihood ratio, by the ratio in lowest terms.
         merged: dict[Point, int] = defaultdict(int)
         for p, q in zip(self.null, self.other, strict=True):
             if p or q:
                 common = math.gcd(p, q)
                 merged[p // common, q // common] += common
+        # By the lemma of Neyman and Pearson the best tests alarm at the smallest ratios first.
         order = sorted(merged, key=lambda pair: fmpq(pair[0], sum(pair)))
         shared = math.gcd(*(c * n for pair, n in merged.items() for c in pair))
         for place, name in enumerate(("null", "other")):
@@ -88,13 +94,15 @@ class TradeOff:
 
         Its corner is :math:`(1/(1 + e^\varepsilon), 1/(1 + e^\varepsilon))`, as is that of the
         geometric mechanism. Where :math:`e^\varepsilon` is not rational, a fraction at or above
-        it stands for it: the curve is never too high.
+        it takes its place: the curve is never too high.
 
         >>> [str(x) for x in TradeOff.randomized_response("ln(3)").corners[1]]
         ['1/4', '1/4']
         """
         ratio = Epsilon.of(epsilon).ratio_above
-        return cls((ratio.numerator, ratio.denominator), (ratio.denominator, ratio.numerator))
+        return cls(
+            (ratio.numerator, ratio.denominator), (ratio.denominator, ratio.numerator)
+        )
 
     @classmethod
     def of(cls, channel: Channel, i: int = 0, h: int = 1) -> TradeOff:
@@ -121,6 +129,7 @@ class TradeOff:
     @classmethod
     def below(cls, points: Iterable[Point], total: int) -> TradeOff:
         """Return the highest curve that is nowhere above some points: their convex hull."""
+        # The lower hull, from left to right [A. M. Andrew, 1979].
         hull: list[Point] = []
         for a, b in sorted({(0, total), (total, 0), *points}):
             while len(hull) > 1 and _turns(hull[-2], hull[-1], (a, b)) <= 0:
@@ -144,15 +153,18 @@ class TradeOff:
     @cached_property
     def points(self) -> list[Point]:
         """The corners as integers over the total, from "never an alarm" to "always"."""
-        found = [(0, self.total)]
+        points = [(0, self.total)]
         for p, q in zip(self.null, self.other, strict=True):
-            found.append((found[-1][0] + p, found[-1][1] - q))
-        return found
+            alarm, miss = points[-1]
+            points.append((alarm + p, miss - q))
+        return points
 
     @property
     def corners(self) -> list[tuple[Fraction, Fraction]]:
         r"""The corners :math:`(\alpha, f(\alpha))`, exactly."""
-        return [(Fraction(a, self.total), Fraction(b, self.total)) for a, b in self.points]
+        return [
+            (Fraction(a, self.total), Fraction(b, self.total)) for a, b in self.points
+        ]
 
     def __call__(self, size: float | Fraction) -> Fraction:
         """Return the least probability of a miss among tests of a size."""
@@ -162,6 +174,7 @@ class TradeOff:
         corners = self.corners
         for (a, high), (b, low) in pairwise(corners):
             if size < b:
+                # Between two corners the best test mixes those of both.
                 return high + (low - high) * (size - a) / (b - a)
         return corners[-1][1]
 
@@ -171,8 +184,12 @@ class TradeOff:
 
     def excess(self, ratio: Fraction) -> Fraction:
         r"""Return :math:`\max (1 - \beta - r\alpha)` over the corners, in both directions."""
-        t, p, q = self.total, ratio.numerator, ratio.denominator
-        most = max(max(q * (t - b) - p * a, q * (t - a) - p * b) for a, b in self.points)
+        t = self.total
+        p = ratio.numerator
+        q = ratio.denominator
+        # q t (1 - b/t - (p/q) a/t)
+        both = [*self.points, *(point[::-1] for point in self.points)]
+        most = max(q * (t - b) - p * a for a, b in both)
         return Fraction(most, q * t)
 
     def ratio(self, delta: float | Fraction | str = 0) -> Fraction | None:
@@ -181,9 +198,11 @@ class TradeOff:
         >>> TradeOff((3, 1), (1, 3)).ratio("1/4"), TradeOff((1, 1), (0, 2)).ratio("1/3")
         (Fraction(2, 1), None)
         """
-        spared, least = delta_of(delta) * self.total, Fraction(1)
+        spared = delta_of(delta) * self.total
+        least = Fraction(1)
         for point in self.points:
             for a, b in (point, point[::-1]):
+                # δ ≥ 1 - b - r a at every corner
                 left = self.total - b - spared
                 if left > least * a:
                     if not a:
@@ -200,7 +219,9 @@ class TradeOff:
     def levels(self) -> list[float]:
         r"""The :math:`\varepsilon \ge 0` where :math:`\delta(\varepsilon)` bends, in order."""
         pairs = zip(self.null + self.other, self.other + self.null, strict=True)
-        return sorted({0.0, *(log_ratio(Fraction(p, q)) for p, q in pairs if p > q > 0)})
+        return sorted(
+            {0.0, *(log_ratio(Fraction(p, q)) for p, q in pairs if p > q > 0)}
+        )
 
     def compose(self, other: TradeOff, *, most: int = 1_000_000) -> TradeOff:
         """Return the curve of two independent mechanisms, exactly.
@@ -218,15 +239,16 @@ class TradeOff:
                 f"more than {most} pairs: compose with PrivacyLoss, which rounds outward"
             )
         rows = ((self.null, other.null), (self.other, other.other))
+        # The likelihoods of independent outputs multiply.
         null, alternative = (tuple(x * y for x in a for y in b) for a, b in rows)
         return TradeOff(null, alternative)
 
     def times(self, count: int) -> TradeOff:
         """Return the curve of so many independent uses."""
-        found = self
+        composed = self
         for _ in range(whole_number(count, "the number of uses") - 1):
-            found = found.compose(self)
-        return found
+            composed = composed.compose(self)
+        return composed
 
     def symmetric(self) -> TradeOff:
         """Return the highest symmetric curve that is nowhere above this one."""
@@ -238,6 +260,7 @@ class TradeOff:
 
 
 def _turns(a: Point, b: Point, c: Point) -> int:
+    """Return whether the way from a by b to c turns to the left (positive) or to the right."""
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
@@ -248,13 +271,17 @@ def delta_of(value: float | Fraction | str) -> Fraction:
     Fraction(1, 1000000)
     """
     with blamed("δ"):
-        found = to_exact(value)
-    if not 0 <= found < 1:
-        raise InputError(f"δ must be a number from 0 to below 1, such as 1e-6, got {value!r:.60}")
-    return found
+        delta = to_exact(value)
+    if not 0 <= delta < 1:
+        raise InputError(
+            f"δ must be a number from 0 to below 1, such as 1e-6, got {value!r:.60}"
+        )
+    return delta
 
 
-def worst_curve(channel: Channel, graph: AnswerGraph, *, most: int = 1_000_000) -> TradeOff:
+def worst_curve(
+    channel: Channel, graph: AnswerGraph, *, most: int = 1_000_000
+) -> TradeOff:
     r"""Return the highest symmetric curve that is nowhere above that of any edge.
 
     Questions that are asked one after another may each move two neighbouring tables along another
@@ -294,6 +321,7 @@ def lowest_curve(curves: Iterable[TradeOff]) -> TradeOff:
     (Fraction(1, 4), Fraction(1, 4))
     """
     known = list(curves)
+    # A common total makes all points comparable as integers.
     total = math.lcm(*(curve.total for curve in known))
     points = [
         (a * scale, b * scale)

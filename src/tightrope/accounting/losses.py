@@ -28,6 +28,7 @@ References
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left
 from collections import defaultdict
@@ -42,11 +43,12 @@ from tightrope.errors import InputError, whole_number
 from tightrope.exact import power
 
 #: Binary places of a probability, and of the tails that are moved outward.
-PLACES, TAIL = 192, 100
+PLACES = 192
+TAIL = 100
 ONE = 1 << PLACES
 
 #: A kind of release: its level or its curve, and how many there are.
-Step = tuple[Level | TradeOff, int]
+Releases = tuple[Level | TradeOff, int]
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,26 @@ class PrivacyLoss:
         """Return the losses of a curve, made symmetric, on a grid."""
         rows = curve.symmetric()
         pairs = list(zip(rows.null, rows.other, strict=True))
+        # Outputs that are impossible under the other row have an infinite loss.
         sure = sum(p for p, q in pairs if not q)
-        atoms = [(Fraction(p, rows.total), _logarithm(Fraction(p, q))) for p, q in pairs if p and q]
+        atoms = [
+            (Fraction(p, rows.total), _logarithm(Fraction(p, q)))
+            for p, q in pairs
+            if p and q
+        ]
         return cls._placed(atoms, unit, _up(Fraction(sure, rows.total)))
 
     @classmethod
-    def randomized_response(cls, level: Level, unit: Fraction | None = None) -> PrivacyLoss:
+    def randomized_response(
+        cls, level: Level, unit: Fraction | None = None
+    ) -> PrivacyLoss:
         r"""Return the losses :math:`\pm\varepsilon`, the worst of this level.
 
         >>> PrivacyLoss.randomized_response(1).low
         Fraction(-1, 1)
         """
         loss = Epsilon.of(level).above
+        # e^ε / (1 + e^ε), never too small
         likely = 1 - 1 / (1 + enclosed(loss, None, power=True)[1])
         atoms = [(1 - likely, -loss), (likely, loss)]
         if unit is None or (2 * loss / unit).denominator == 1:
@@ -102,19 +112,28 @@ class PrivacyLoss:
 
     @classmethod
     def _placed(
-        cls, atoms: Iterable[tuple[Fraction, Fraction]], unit: Fraction, infinite: int = 0
+        cls,
+        atoms: Iterable[tuple[Fraction, Fraction]],
+        unit: Fraction,
+        infinite: int = 0,
     ) -> PrivacyLoss:
         """Put probabilities at losses on a grid; what lies between two places is split."""
-        found: dict[int, int] = defaultdict(int, {0: 0})  # all losses may be infinite
+        places: dict[int, int] = defaultdict(int, {0: 0})  # all losses may be infinite
         step = 1 - _decay(unit)[1]
         for chance, loss in atoms:
-            place, mass = math.floor(loss / unit), _up(chance)
+            place = math.floor(loss / unit)
+            mass = _up(chance)
             beyond = loss - place * unit
-            upper = min(mass, _up(chance * (1 - _decay(beyond)[0]) / step)) if beyond else 0
-            found[place] += mass - upper
-            found[place + 1] += upper
-        first, last = min(found), max(found)
-        masses = tuple(found[k] for k in range(first, last + 1))
+            # The share (1 - e^-beyond) / (1 - e^-unit) goes up: the mean of e^-loss stays, so the
+            # other row still sums to 1, and by convexity no δ gets smaller.
+            upper = 0
+            if beyond:
+                upper = min(mass, _up(chance * (1 - _decay(beyond)[0]) / step))
+            places[place] += mass - upper
+            places[place + 1] += upper
+        first = min(places)
+        last = max(places)
+        masses = tuple(places[k] for k in range(first, last + 1))
         return cls(unit, first * unit, masses, infinite)._trimmed()
 
     def compose(self, other: PrivacyLoss, *, most: int = 1 << 17) -> PrivacyLoss:
@@ -129,16 +148,24 @@ class PrivacyLoss:
         """
         from flint import fmpz_poly
 
-        left, right = self, other
+        left = self
+        right = other
         while left.unit < right.unit:
             left = left._coarser()
         while right.unit < left.unit:
             right = right._coarser()
         if left.unit != right.unit:
-            raise InputError(f"losses compose on one grid, got units {self.unit} and {other.unit}")
+            raise InputError(
+                f"losses compose on one grid, got units {self.unit} and {other.unit}"
+            )
+        # Losses add up: probabilities are convolved, exactly, and rounded up.
         product = fmpz_poly(list(left.masses)) * fmpz_poly(list(right.masses))
-        masses = tuple(-(-int(product[k]) >> PLACES) for k in range(max(product.degree(), 0) + 1))
-        infinite = left.infinite + right.infinite - (left.infinite * right.infinite >> PLACES)
+        masses = tuple(
+            -(-int(product[k]) >> PLACES) for k in range(max(product.degree(), 0) + 1)
+        )
+        # 1 - (1 - p)(1 - q)
+        neither = left.infinite * right.infinite >> PLACES
+        infinite = left.infinite + right.infinite - neither
         both = PrivacyLoss(left.unit, left.low + right.low, masses, infinite)._trimmed()
         while len(both.masses) > most:
             both = both._coarser()
@@ -146,7 +173,9 @@ class PrivacyLoss:
 
     def times(self, count: int) -> PrivacyLoss:
         """Return the losses of so many releases, by repeated squaring."""
-        return power(self, whole_number(count, "the number of releases"), PrivacyLoss.compose)
+        return power(
+            self, whole_number(count, "the number of releases"), PrivacyLoss.compose
+        )
 
     def delta(self, epsilon: Level) -> Fraction:
         r"""Return a :math:`\delta` at which the composition is private for a level."""
@@ -156,12 +185,14 @@ class PrivacyLoss:
             limit = level.multiple
             if level.base is not None:
                 limit = enclosed(level.multiple, level.base, power=False)[0]
+        # Only losses above ε contribute to δ.
         first = max(0, math.floor((limit - self.low) / self.unit) + 1)
         if first >= len(self.masses):
             return Fraction(min(ONE, self.infinite), ONE)
         # e^(ε-ℓ) at the first loss above ε, then from place to place, rounded down
         share = _down(_decay(self.low + first * self.unit - limit)[0])
-        step, total = _down(_decay(self.unit)[0]), self.infinite
+        step = _down(_decay(self.unit)[0])
+        total = self.infinite
         for mass in self.masses[first:]:
             total += mass - (mass * share >> PLACES)
             share = share * step >> PLACES
@@ -178,22 +209,29 @@ class PrivacyLoss:
         if self.infinite > allowed:
             return None
         step = _down(_decay(self.unit)[0])
-        above, beside = self.infinite, 0
+        # A and C, from the largest loss down.
+        above = self.infinite
+        beside = 0
         for k in range(len(self.masses) - 1, -1, -1):
             above += self.masses[k]
             beside = self.masses[k] + (beside * step >> PLACES)
+            # δ is exceeded at ε = ℓ - unit: the level lies between these two places.
             if (above - allowed) << PLACES > beside * step:
+                # A - e^{ε-ℓ} C = δ at ε = ℓ - ln(C / (A - δ))
                 ratio = Fraction(beside, above - allowed)
-                found = self.low + k * self.unit
-                found -= enclosed(Fraction(1), max(ratio, Fraction(1)), power=False)[0]
-                return max(Fraction(0), Fraction(math.ceil(found * 10**30), 10**30))
+                level = self.low + k * self.unit
+                level -= enclosed(Fraction(1), max(ratio, Fraction(1)), power=False)[0]
+                return max(Fraction(0), Fraction(math.ceil(level * 10**30), 10**30))
         return Fraction(0)
 
     def _trimmed(self) -> PrivacyLoss:
         """Move tails that do not count outward, and forget places where nothing is."""
         limit = ONE >> TAIL
         from_below = list(accumulate(self.masses))
-        first = next((k for k, mass in enumerate(from_below) if mass > limit), len(from_below) - 1)
+        first = next(
+            (k for k, mass in enumerate(from_below) if mass > limit),
+            len(from_below) - 1,
+        )
         from_above = list(accumulate(reversed(self.masses)))
         cut = next((k for k, mass in enumerate(from_above) if mass > limit), 0)
         last = max(first + 1, len(self.masses) - cut)
@@ -207,6 +245,7 @@ class PrivacyLoss:
 
     def _coarser(self) -> PrivacyLoss:
         """Return the same on every second place: what is between goes to both sides of it."""
+        # (1 - e^-u) / (1 - e^-2u) = 1 / (1 + e^-u), as in _placed
         upper = _up(1 / (1 + _decay(self.unit)[0]))
         masses = [0] * (len(self.masses) // 2 + 1)
         for k, mass in enumerate(self.masses):
@@ -219,7 +258,9 @@ class PrivacyLoss:
         return replace(self, unit=2 * self.unit, masses=tuple(masses))
 
 
-def optimal_composition(steps: Iterable[Step], *, fineness: int = 240) -> PrivacyLoss:
+def optimal_composition(
+    steps: Iterable[Releases], *, fineness: int = 240
+) -> PrivacyLoss:
     r"""Return the losses of a series of releases: levels, or curves of mechanisms, and how often.
 
     For levels alone this is the optimal composition of Kairouz, Oh and Viswanath, to the rounding
@@ -247,20 +288,19 @@ def optimal_composition(steps: Iterable[Step], *, fineness: int = 240) -> Privac
     over = math.lcm(*(span.denominator for span in spans))
     unit = Fraction(math.gcd(*(int(span * over) for span in spans)), over)
     curved = any(isinstance(what, TradeOff) for what, _ in known)
+    # The common measure of all spans is a grid on which no level is split; where it is too fine,
+    # or curves need a finer one, the grid is chosen by the fineness.
     if max(spans) > 4096 * unit:
         unit = Fraction(1, math.ceil(1 / max(min(spans) / fineness, max(spans) / 4096)))
     elif curved:
         unit /= math.ceil(2 * fineness * unit / max(spans))
-    whole: PrivacyLoss | None = None
-    for what, count in known:
-        if isinstance(what, TradeOff):
-            one = PrivacyLoss.of(what, unit)
-        else:
-            one = PrivacyLoss.randomized_response(what, unit)
-        many = one.times(count)
-        whole = many if whole is None else whole.compose(many)
-    assert whole is not None
-    return whole
+    losses = (
+        PrivacyLoss.of(what, unit).times(count)
+        if isinstance(what, TradeOff)
+        else PrivacyLoss.randomized_response(what, unit).times(count)
+        for what, count in known
+    )
+    return functools.reduce(PrivacyLoss.compose, losses)
 
 
 def longest_series(level: Level, epsilon: Level, delta: float | Fraction | str) -> int:
@@ -269,13 +309,14 @@ def longest_series(level: Level, epsilon: Level, delta: float | Fraction | str) 
     >>> longest_series("0.01", 1, "1e-6"), longest_series("0.1", 1, "1e-6")
     (562, 10)
     """
-    one, allowed = PrivacyLoss.randomized_response(level), delta_of(delta)
+    release = PrivacyLoss.randomized_response(level)
+    allowed = delta_of(delta)
     wanted = Epsilon.of(epsilon)
     low = int(wanted.above / Epsilon.of(level).above)  # δ = 0: the levels add up
     high = max(1, 2 * low)
 
     def exceeds(count: int) -> bool:
-        return one.times(count).delta(wanted) > allowed
+        return release.times(count).delta(wanted) > allowed
 
     while not exceeds(high):
         low, high = high, 2 * high
@@ -286,7 +327,9 @@ def _widest(what: Level | TradeOff) -> Fraction:
     """Return the largest loss of a step, at or above it."""
     if not isinstance(what, TradeOff):
         return Epsilon.of(what).above
-    finite = [Fraction(p, q) for p, q in zip(what.null, what.other, strict=True) if p and q]
+    finite = [
+        Fraction(p, q) for p, q in zip(what.null, what.other, strict=True) if p and q
+    ]
     return max(max(map(_logarithm, finite), default=Fraction(1)), Fraction(1, 10**6))
 
 

@@ -46,13 +46,20 @@ def steepest_chances(
     >>> [round(chances[x] / 2**160, 3) for x in (1, 9, 10)]
     [0.001, 0.511, 0.756]
     """
-    ratio, one = Epsilon.of(epsilon).ratio, 1 << bits
-    p, q, spared = ratio.numerator, ratio.denominator, math.floor(delta_of(delta) * one)
-    found = [0]
-    while len(found) <= whole_number(n, "n") and found[-1] < one:
-        last = found[-1]
-        found.append(min(p * last // q + spared, one - -(-(one - last - spared) * q // p), one))
-    return found
+    ratio = Epsilon.of(epsilon).ratio
+    one = 1 << bits
+    p = ratio.numerator
+    q = ratio.denominator
+    spared = math.floor(delta_of(delta) * one)
+    most = whole_number(n, "n")
+    chances = [0]
+    while len(chances) <= most and chances[-1] < one:
+        last = chances[-1]
+        # e^ε φ + δ and 1 - e^{-ε}(1 - φ - δ), both rounded down
+        by_yes = p * last // q + spared
+        by_no = one - -(-(one - last - spared) * q // p)
+        chances.append(min(by_yes, by_no, one))
+    return chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +108,23 @@ def most_powerful_test(
     """
     from scipy.stats import binom
 
-    n, level, spared = whole_number(n, "n"), Epsilon.of(epsilon), float(delta_of(delta))
-    if not (0 < null < 1 and 0 < alternative < 1 and null != alternative and 0 < size < 1):
+    n = whole_number(n, "n")
+    level = Epsilon.of(epsilon)
+    spared = float(delta_of(delta))
+    are_shares = 0 < null < 1 and 0 < alternative < 1 and 0 < size < 1
+    if not are_shares or null == alternative:
         raise InputError(
             "a test needs two different shares and a size between 0 and 1, got "
             f"{null}, {alternative} and {size}"
         )
     if alternative < null:
-        mirrored = most_powerful_test(n, 1 - null, 1 - alternative, epsilon, size, delta=delta)
+        mirrored = most_powerful_test(
+            n, 1 - null, 1 - alternative, epsilon, size, delta=delta
+        )
         return PrivateTest(mirrored.chances[::-1], mirrored.size, mirrored.power)
-    under, beside = (binom.pmf(np.arange(n + 1), n, share) for share in (null, alternative))
+    counts = np.arange(n + 1)
+    under = binom.pmf(counts, n, null)
+    beside = binom.pmf(counts, n, alternative)
     # With δ > 0 the chances may have to stay at 0 for a while: from the first place where that is
     # enough they rise.
     for first in range(n + 1):
@@ -120,7 +134,11 @@ def most_powerful_test(
     start = 0.0
     # The size is concave and piecewise linear in the start: Newton's steps from the left stay on
     # the left and end after finitely many.
-    while start < (better := start + (size - float(under @ chances)) / float(under @ slopes)):
+    while True:
+        missing = size - float(under @ chances)
+        better = start + missing / float(under @ slopes)
+        if not start < better:
+            break
         start = better
         chances, slopes = _climb(start, first, n, level, spared)
     return PrivateTest(chances, float(under @ chances), float(beside @ chances))
@@ -130,10 +148,14 @@ def _climb(
     start: float, first: int, n: int, level: Epsilon, spared: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the steepest chances from a place and a start in floats, and their slopes in it."""
-    chances, slopes = np.zeros(n + 1), np.zeros(n + 1)
-    value, slope, alpha = start, 1.0, level.alpha
+    chances = np.zeros(n + 1)
+    slopes = np.zeros(n + 1)
+    value = start
+    slope = 1.0
+    alpha = level.alpha
     for x in range(first, n + 1):
-        chances[x], slopes[x] = value, slope
+        chances[x] = value
+        slopes[x] = slope
         value, slope = min(
             (value / alpha + spared, slope / alpha),
             (1 - alpha * (1 - value - spared), slope * alpha),
@@ -143,6 +165,15 @@ def _climb(
 
 
 # -- groups that nobody declared ----------------------------------------------------------
+
+
+def check_delta(delta: Fraction) -> None:
+    """Refuse δ = 0 for groups that nobody declared."""
+    if not delta:
+        raise InputError(
+            "a group that nobody declared cannot be released with δ = 0: the name alone would "
+            "tell of its people; give δ > 0, or declare the values"
+        )
 
 
 @dataclass(frozen=True)
@@ -197,31 +228,40 @@ def partition_selection(
     >>> round(float(chosen.chance(9)), 3), round(float(chosen.chance(10)), 3)
     (0.511, 0.756)
     """
-    if not delta_of(delta):
-        raise InputError(
-            "a group that nobody declared cannot be released with δ = 0: the name alone would "
-            "tell of its people; give δ > 0, or declare the values"
-        )
+    check_delta(delta_of(delta))
     keep = steepest_chances(n, epsilon, delta, bits=bits)
-    n, total = len(keep) - 1, 1 << bits
+    n = len(keep) - 1
+    total = 1 << bits
     weights = np.array([[total - chance, chance] for chance in keep], object)
     channel = IntegerChannel(weights, total, outputs=["drop", "keep"])
-    level, weight = Epsilon.of(epsilon), Fraction(1, n + 1)
+    level = Epsilon.of(epsilon)
+    weight = Fraction(1, n + 1)
     # The judge rounds α down to 62 binary places. The multipliers grow like 1/δ, so they must be
     # made with the very same α: with another one the bound would be off by its error times 1/δ.
-    high = level.ratio if level.exact else enclosed(level.multiple, level.base, power=True)[1]
+    high = level.ratio
+    if not level.exact:
+        _, high = enclosed(level.multiple, level.base, power=True)
     alpha = Fraction(math.floor((1 << 62) / high), 1 << 62)
     # The step to i is held back by e^ε φ + δ up to the turn, with a multiplier (w + u + αv)/α; then
     # by 1 - α(1 - φ - δ), with a multiplier w + αv. Whole multiples of 2^-60, as a file has them.
-    turn, unit = math.floor((1 - delta_of(delta)) / (1 + level.ratio) * total), 1 << 60
-    lower, upper = [Fraction(0)] * (n + 1), [Fraction(0)] * (n + 1)
-    for i in (i for i in range(n, 0, -1) if keep[i] < total):
+    turn = math.floor((1 - delta_of(delta)) / (1 + level.ratio) * total)
+    unit = 1 << 60
+    lower = [Fraction(0)] * (n + 1)
+    upper = [Fraction(0)] * (n + 1)
+    for i in range(n, 0, -1):
+        # Where keeping is certain no constraint binds, and no multiplier is needed.
+        if keep[i] == total:
+            continue
         passed = weight + upper[i] * alpha
         if keep[i - 1] <= turn:
-            lower[i - 1] = Fraction(math.floor((passed + lower[i]) / alpha * unit), unit)
+            multiplier = (passed + lower[i]) / alpha
+            lower[i - 1] = Fraction(math.floor(multiplier * unit), unit)
         else:
             upper[i - 1] = Fraction(math.floor(passed * unit), unit)
-    prices = [upper[0] * alpha, *(lower[i - 1] * alpha - lower[i] for i in range(1, n + 1))]
+    prices = [
+        upper[0] * alpha,
+        *(lower[i - 1] * alpha - lower[i] for i in range(1, n + 1)),
+    ]
     listed = [(0, i, i + 1, m) for i, m in enumerate(upper) if m]
     listed += [(1, i + 1, i, m) for i, m in enumerate(lower) if m]
     # A power of 2, because it also has to be a float.

@@ -6,4 +6,9 @@
 """
 
 from tightrope.asking.answers import Answer as Answer
-from tightrope.asking.planning import Plan as Plan, ask as ask, ask_all as ask_all, plan as plan
+from tightrope.asking.planning import (
+    Plan as Plan,
+    ask as ask,
+    ask_all as ask_all,
+    plan as plan,
+)

@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from tightrope.certify import ScoreMechanism
-from tightrope.errors import InputError, TightropeError
+from tightrope.asking.writing import (
+    SPREADSHEET,
+    Microdata,
+    write_columns,
+    write_sheets,
+)
+from tightrope.errors import InputError, TightropeError, whole_number
+from tightrope.files import FilePath
+from tightrope.kinds import protected
 from tightrope.publish.accounts import shown
 from tightrope.publish.entries import read_record
-from tightrope.publish.intervals import (
-    Number,
-    confidence_set,
-    level_of,
-    margin_text,
-    score_error,
-    whole,
-)
+from tightrope.publish.intervals import MISSING, Estimate, read_label
+from tightrope.publish.noise import noise_of
 from tightrope.publish.releasing import Release
-from tightrope.publish.shapes import Kind, Reading, Shape, read_label
+from tightrope.publish.scopes import Scope
+from tightrope.publish.shapes import Declared, Reading, estimates
+from tightrope.publish.shapes.tables import PLACE, JobNumbers
 from tightrope.report.texts import label_text
-from tightrope.texts import html_table
-
-if TYPE_CHECKING:
-    from tightrope.certify import AnyMechanism
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A published number and the interval that holds the true one, or how near to it that is.
-
-    >>> str(Estimate(432, 402, 462))
-    '432 ± 30'
-    """
-
-    value: Any
-    low: Number | None = None
-    high: Number | None = None
-    note: str = ""
-
-    def __str__(self) -> str:
-        if self.low is None or self.high is None:
-            return f"{self.value}, {self.note}" if self.note else str(self.value)
-        return margin_text(self.value, self.low, self.high)
-
-
-#: In the place of a number that a group does not have: everybody else has a count only.
-MISSING = Estimate("–")
+from tightrope.texts import bound_text, html_table
 
 
 @dataclass(frozen=True)
@@ -80,7 +58,17 @@ class Answer:
     usual
         For each title the error that the usual noise would have, where it is known.
     certified
-        Whether all of the noise is proved to be the best; the notes say among which.
+        Whether the noise is proved to be optimal for this very question; the notes say for whom.
+    about
+        Which table the numbers are about: what becomes of values outside the public facts.
+    neighbours
+        The neighbour relation of the table.
+    plan
+        Of several tables: which ones were measured, with their ε.
+    people
+        With whole numbers: synthetic people who reproduce all of them.
+    job
+        Of tables of one job: their numbers, with the laws of their errors together.
 
     Examples
     --------
@@ -103,6 +91,11 @@ class Answer:
     simultaneous: bool = False
     usual: tuple[Fraction | None, ...] = ()
     certified: bool = False
+    about: tuple[Scope, ...] = ()
+    neighbours: str = ""
+    plan: tuple[Mapping[str, Any], ...] = ()
+    people: Microdata | None = field(default=None, repr=False)
+    job: JobNumbers | None = field(default=None, repr=False)
 
     @property
     def value(self) -> Any:
@@ -115,10 +108,125 @@ class Answer:
         return self.rows[0][1][0].value
 
     @property
+    def tables(self) -> dict[tuple[str, ...], Answer]:
+        """Each table of the answer by the columns that it is grouped by."""
+        # Only a job of several tables has the column that names the table.
+        if self.keys[:1] != (PLACE,):
+            return {self.keys: self}
+        rows: dict[tuple[str, ...], list[Any]] = {}
+        for (_, *names), numbers in self.rows:
+            known = {
+                key: name
+                for key, name in zip(self.keys[1:], names, strict=True)
+                # A column that a table sums over has no name in its rows.
+                if name is not None
+            }
+            rows.setdefault(tuple(known), []).append((tuple(known.values()), numbers))
+        return {
+            keys: replace(self, keys=keys, rows=tuple(mine))
+            for keys, mine in rows.items()
+        }
+
+    def __getitem__(self, names: str | tuple[str, ...]) -> Answer:
+        """Return the table by some columns, in any order; ``()`` is the total."""
+        wanted = {names} if isinstance(names, str) else set(names)
+        for keys, table in self.tables.items():
+            if set(keys) == wanted:
+                return table
+        known = ", ".join(" × ".join(keys) or "()" for keys in self.tables)
+        raise InputError(
+            f"the table by {' × '.join(sorted(wanted)) or '()'} is not in this answer "
+            f"(tables: {known})"
+        )
+
+    def difference(
+        self, more: Mapping[str, Any], less: Mapping[str, Any], *, among: int = 1
+    ) -> Estimate:
+        """Return the difference of two cells of a job, with its interval.
+
+        The interval comes from the law of both errors together: it is never wider than that of
+        the sum of the two, and often narrower.
+
+        Parameters
+        ----------
+        more, less
+            The cells, as classes by columns; ``{}`` is the total.
+        among
+            Of how many numbers the intervals shall hold at once.
+        """
+        # 1·more - 1·less: the law of the combination knows that the two errors are dependent.
+        cells = [(more, Fraction(1)), (less, Fraction(-1))]
+        return self._job.combination(cells, self._level(among))
+
+    def share(
+        self, part: Mapping[str, Any], of: Mapping[str, Any], *, among: int = 1
+    ) -> Estimate:
+        """Return the share of a cell of a job in a larger one, with its interval.
+
+        Parameters
+        ----------
+        part, of
+            The cells, as classes by columns: ``share({"sex": "f", "smokes": "yes"}, {"sex": "f"})``
+            is the share of smokers among women.
+        among
+            Of how many numbers the intervals shall hold at once.
+        """
+        return self._job.share(part, of, self._level(among))
+
+    @property
+    def _job(self) -> JobNumbers:
+        if self.job is None:
+            raise InputError(
+                "differences and shares are of tables of one job: ask with GROUPING SETS, CUBE or "
+                "ROLLUP, or for several tables about the same rows"
+            )
+        return self.job
+
+    def _level(self, among: int) -> Fraction:
+        # Bonferroni: among k intervals each may fail with (1 - confidence)/k.
+        return 1 - (1 - self.confidence) / whole_number(
+            among, "the number of intervals"
+        )
+
+    def crossed(self) -> list[list[str]]:
+        """Return the answer as a table of texts: the last column of its groups goes across.
+
+        Where the answer has its margins too, they stand at the end of the rows and below them.
+
+        >>> cells = {("f", "yes"): 3, ("f", "no"): 5, ("m", "yes"): 2, ("m", "no"): 4}
+        >>> rows = tuple((name, (Estimate(number),)) for name, number in cells.items())
+        >>> Answer(("sex", "smokes"), ("n",), rows, Fraction(19, 20)).crossed()
+        [['sex', 'yes', 'no'], ['f', '3', '5'], ['m', '2', '4']]
+        """
+        return _crossed(self, {})
+
+    def layouts(self) -> list[tuple[str, list[list[str]]]]:
+        """Return each table of the answer with its title, as texts, margins around their table."""
+        tables = self.tables
+        if len(tables) == 1:
+            return [(self.name, self.table(usual=True))]
+        shown = []
+        for keys, table in tables.items():
+            title = " × ".join(keys) or "all"
+            lines = (
+                _crossed(table, tables) if len(keys) > 1 else table.table(usual=True)
+            )
+            shown.append((f"{self.name}: {title}" if self.name else title, lines))
+        return shown
+
+    def write(self, path: FilePath) -> list[Path]:
+        """Write the numbers as CSV, Parquet or a spreadsheet.
+
+        Of several tables CSV and Parquet have one file for each: those of ``out.csv`` are called
+        ``out-0-sex-region.csv``, ``out-1-sex.csv`` and ``out-2-all.csv``. A spreadsheet has one
+        sheet for each.
+        """
+        return write_answers([self], path)
+
+    @property
     def delta(self) -> Fraction:
         """The δ that was charged with ε: for groups that nobody declared."""
-        paid = (release.receipt["charges"][0] for release in self.releases)
-        return sum((Fraction(charge.get("delta", 0)) for charge in paid), Fraction(0))
+        return sum(map(_delta, self.releases), Fraction(0))
 
     @property
     def fresh(self) -> bool:
@@ -133,26 +241,46 @@ class Answer:
         usual
             Put the error that the usual noise would have beside each number.
         """
-        beside = ["" if x is None else f"± {float(x):.4g}" for x in self.usual] if usual else []
+        beside = (
+            ["" if x is None else f"± {bound_text(x)}" for x in self.usual]
+            if usual
+            else []
+        )
         more = [f"{title}, usual noise" for title in self.titles] if usual else []
         lines = [[*self.keys, *_woven(self.titles, more)]]
         return lines + [
-            [*map(str, names), *_woven(map(str, told), beside)] for names, told in self.rows
+            [*map(_name, names), *_woven(map(str, told), beside)]
+            for names, told in self.rows
         ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each group, with the ends of the intervals."""
         found = []
+        about = about_text(self.about)
         for names, told in self.rows:
             line: dict[str, Any] = dict(zip(self.keys, names, strict=True))
             for title, one in zip(self.titles, told, strict=True):
+                # Missing is None, so that data frames read it as a missing number.
                 line[title] = None if one == MISSING else _plain(one.value)
                 if one.low is not None:
-                    line |= {f"{title} low": _plain(one.low), f"{title} high": _plain(one.high)}
+                    line |= {
+                        f"{title} low": _plain(one.low),
+                        f"{title} high": _plain(one.high),
+                    }
                 if one.note:
                     line[f"{title} error"] = one.note
+            if self.about:
+                # What the numbers are about travels with each row, unless a column has that name.
+                line.setdefault("about", about)
             found.append(line)
         return found
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the records as columns."""
+        records = self.records()
+        # Rows may lack a column, such as the ends of an interval: all titles are collected.
+        titles = dict.fromkeys(title for line in records for title in line)
+        return {title: [line.get(title) for line in records] for title in titles}
 
     def to_pandas(self) -> Any:
         """Return the answer as a pandas data frame."""
@@ -164,27 +292,43 @@ class Answer:
         """Return the answer as a Polars data frame."""
         import polars
 
+        # One schema for all rows: a late text must not fail after many numbers.
         return polars.DataFrame(self.records(), infer_schema_length=None)
 
     def plot(self, title: str | None = None) -> Any:
         """Return a Matplotlib figure: each number as a point with its interval."""
         from matplotlib.figure import Figure
 
-        some = [title] if title is not None else list(self.titles)
-        names = [", ".join(map(str, names)) or self.name for names, _ in self.rows]
+        some = [title] if title is not None else self._with_intervals()
+        names = [", ".join(map(_name, names)) or self.name for names, _ in self.rows]
         height = max(1.6, 0.32 * len(names) + 0.8)
         figure = Figure(figsize=(4.2 * len(some), height), layout="constrained")
-        for axes, word in zip(figure.subplots(1, len(some), squeeze=False)[0], some, strict=True):
+        for axes, word in zip(
+            figure.subplots(1, len(some), squeeze=False)[0], some, strict=True
+        ):
             place = self.titles.index(word)
             for y, (_, told) in enumerate(self.rows):
                 one = told[place]
+                # An answer by scores has a note instead of an interval: nothing to draw.
                 if one.low is not None and one.high is not None:
-                    axes.plot([float(one.low), float(one.high)], [y, y], lw=2, color="0.6")
+                    axes.plot(
+                        [float(one.low), float(one.high)], [y, y], lw=2, color="0.6"
+                    )
                     axes.plot([float(one.value)], [y], "o", color="C0")
             axes.set_yticks(range(len(names)), names)
+            # The first group is at the top, as in the table.
             axes.invert_yaxis()
             axes.set_xlabel(f"{word} ({float(self.confidence) * 100:.4g} % intervals)")
         return figure
+
+    def _with_intervals(self) -> list[str]:
+        """Return the titles that a picture shows: whole numbers have no interval."""
+        columns = zip(*(told for _, told in self.rows), strict=True)
+        return [
+            title
+            for title, column in zip(self.titles, columns, strict=True)
+            if any(one.low is not None for one in column)
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask`` prints as JSON; a receipt for each draw, if several."""
@@ -193,19 +337,25 @@ class Answer:
             "name": self.name or None,
             "columns": [*self.keys, *self.titles],
             "rows": [
-                {**dict(zip(self.keys, names, strict=True)), **_cells(self.titles, told)}
+                {
+                    **dict(zip(self.keys, names, strict=True)),
+                    **_cells(self.titles, told),
+                }
                 for names, told in self.rows
             ],
             "confidence": float(self.confidence),
             "simultaneous": self.simultaneous,
+            "about": [scope.as_dict() for scope in self.about],
             "epsilon": self.epsilon,
             "charged": str(self.charged),
             **({"delta": str(self.delta)} if self.delta else {}),
             "remaining": str(self.remaining),
+            # One receipt by itself keeps the JSON of a simple question simple.
             "receipt": receipts[0] if len(receipts) == 1 else receipts,
             "fresh": self.fresh,
             "releases": [_without_receipt(release) for release in self.releases],
             **told_noise(self.certified, self.notes, self.usual),
+            **({"plan": list(self.plan)} if self.plan else {}),
         }
 
     def facts(self) -> dict[str, str]:
@@ -216,7 +366,9 @@ class Answer:
         lines = self.table()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+            "  ".join(
+                text.ljust(width) for text, width in zip(line, widths, strict=True)
+            ).rstrip()
             for line in lines
         )
 
@@ -227,12 +379,70 @@ class Answer:
         return f"{html_table(lines, head)}<p>{escape(under)}</p>"
 
 
+def write_answers(answers: Sequence[Answer], path: FilePath) -> list[Path]:
+    """Write the tables of several answers: one spreadsheet, or one file for each table."""
+    place = Path(path)
+    if place.suffix == SPREADSHEET:
+        sheets = []
+        for answer in answers:
+            for keys, table in answer.tables.items():
+                columns = "-".join(keys) or "all"
+                alone = answer.name if len(answer.tables) == 1 else ""
+                name = " ".join(filter(None, [answer.name, columns]))
+                sheets.append((alone or name, table.columns()))
+        # Names of sheets are made unique when they are written.
+        write_sheets(place, sheets)
+        return [place]
+    written = []
+    for number, answer in enumerate(answers, 1):
+        own = f"{place.stem}-{number}" if len(answers) > 1 else place.stem
+        for at, (keys, table) in enumerate(answer.tables.items()):
+            # Names of columns are the user's: only plain characters go into a file name.
+            names = re.sub(r"[^\w.-]", "_", "-".join(keys) or "all")
+            more = f"-{at}-{names}" if len(answer.tables) > 1 else ""
+            file = place.with_name(f"{own}{more}{place.suffix}")
+            write_columns(file, table.columns())
+            written.append(file)
+    return written
+
+
+def _crossed(
+    table: Answer, margins: Mapping[tuple[str, ...], Answer]
+) -> list[list[str]]:
+    """Return a table with its last column across, and what is known of its margins around it."""
+    *before, across = table.keys
+    texts = {names: ", ".join(map(str, told)) for names, told in table.rows}
+    # Margins by the other columns, by the last one, and the total.
+    for keys in (tuple(before), (across,), ()):
+        for names, told in margins[keys].rows if keys in margins else ():
+            known = dict(zip(keys, names, strict=True))
+            # None in a place marks what a margin sums over.
+            place = tuple(known.get(key) for key in table.keys)
+            texts[place] = ", ".join(map(str, told))
+    columns = list(dict.fromkeys(names[-1] for names in texts))
+    lines = list(dict.fromkeys(names[:-1] for names in texts))
+    # What is summed over is last: the table itself comes first.
+    return [
+        [*before, *map(_name, columns)],
+        *(
+            [*map(_name, line), *(texts.get((*line, column), "") for column in columns)]
+            for line in lines
+        ),
+    ]
+
+
 def told_costs(answers: Sequence[Answer]) -> dict[str, str]:
     """Say how sure the numbers are, what was paid for all of them, and what is left."""
-    fresh, last = [one for one in answers if one.fresh], answers[-1]
-    paid = sum((one.charged for one in fresh), Fraction(0))
-    slack = sum((one.delta for one in fresh), Fraction(0))
+    fresh = [one for one in answers if one.fresh]
+    last = answers[-1]
+    # Only what was drawn now was paid now.
+    drawn = releases_of(fresh)
+    paid = sum((release.charged for release in drawn), Fraction(0))
+    slack = sum((_delta(release) for release in drawn), Fraction(0))
     words = f"ε = {shown(paid)}" + (f", δ = {float(slack):g}" if slack else "")
+    # A finer answer costs the difference, but the chain as a whole is worth its last level.
+    if fresh and any("follows" in release.receipt for release in drawn):
+        words += f"; with all answers of the chain ε = {last.epsilon}"
     if len(fresh) < len(answers):
         words += " (the rest was answered before)"
     by = last.releases[-1]
@@ -241,17 +451,70 @@ def told_costs(answers: Sequence[Answer]) -> dict[str, str]:
     return {
         "intervals": f"{float(last.confidence) * 100:.4g} % "
         + ("for all of an answer at once" if last.simultaneous else "each"),
+        "about": about_text([scope for one in answers for scope in one.about]),
+        "protects": protected(last.neighbours),
         "paid": words if fresh else "nothing: answered before",
         "left": f"{shown(last.remaining)} of the budget of table {by.receipt['table']}",
-        "key": _keys([release.key for one in answers for release in one.releases]),
+        "key": _keys([release.key for release in releases_of(answers)]),
     }
+
+
+def releases_of(answers: Iterable[Answer]) -> list[Release]:
+    """Return the releases behind answers, each once: tables of one job share theirs."""
+    # Tables of one job share a release: its price must be counted once.
+    found = {release.key: release for answer in answers for release in answer.releases}
+    return list(found.values())
+
+
+def _delta(release: Release) -> Fraction:
+    return Fraction(release.receipt["charges"][0].get("delta", 0))
+
+
+def whole_note(
+    rows: Mapping[Any, Sequence[Estimate]], numbers: Mapping[Any, int]
+) -> str:
+    """Say that whole numbers are biased, and how far they are from the unbiased ones.
+
+    >>> rows = {"f": (Estimate(Fraction(-5, 2)),), "m": (Estimate(7),)}
+    >>> whole_note(rows, {"f": 0, "m": 5})[-64:]
+    '1 of 2 is negative); here they differ by at most 2.5 from those.'
+    """
+    negative = sum(told[0].value < 0 for told in rows.values())
+    # Distance in people between the consistent whole numbers and the unbiased ones.
+    furthest = max(abs(told[0].value - numbers[name]) for name, told in rows.items())
+    many = f"{negative} of {len(rows)} {'is' if negative == 1 else 'are'} negative"
+    return (
+        "Whole numbers are margins of one table of people, so that all tables agree. They are "
+        "biased: empty cells are raised and others lowered for it where unbiased ones are below 0 "
+        f"({many}); here they differ by at most {bound_text(Fraction(furthest))} from those."
+    )
+
+
+def about_text(scopes: Iterable[Scope]) -> str:
+    """Say which table numbers are about, each table and rule once.
+
+    >>> about_text([Scope("t", ("9 people",)), Scope("t", ("9 people", "a left out"))])
+    'table t: 9 people; a left out'
+    """
+    rules: dict[str, dict[str, None]] = {}
+    for scope in scopes:
+        # The same rule of several questions is stated once.
+        rules.setdefault(scope.table, {}).update(dict.fromkeys(scope.rules))
+    merged = (Scope(table, tuple(known)) for table, known in rules.items())
+    return "; ".join(map(str, merged))
 
 
 def _keys(keys: list[str]) -> str:
     """Say the keys of a job in short: its own, and the first and last number."""
-    first, last = keys[0], keys[-1]
+    first = keys[0]
+    last = keys[-1]
+    # job/3 or request.2: the common part is said once.
     job = first.rpartition("/")[0] or first.rpartition(".")[0]
-    return f"{first} to {last.removeprefix(job)}" if len(keys) > 1 and job else ", ".join(keys)
+    return (
+        f"{first} to {last.removeprefix(job)}"
+        if len(keys) > 1 and job
+        else ", ".join(keys)
+    )
 
 
 def told_noise(
@@ -268,15 +531,28 @@ def told_noise(
 
 
 def _without_receipt(release: Release) -> dict[str, Any]:
-    return {name: value for name, value in release.as_dict().items() if name != "receipt"}
-
-
-def _cells(titles: Sequence[str], told: Sequence[Estimate]) -> dict[str, dict[str, Any]]:
     return {
-        title: {"value": _plain(one.value), "low": _plain(one.low), "high": _plain(one.high)}
+        name: value for name, value in release.as_dict().items() if name != "receipt"
+    }
+
+
+def _cells(
+    titles: Sequence[str], told: Sequence[Estimate]
+) -> dict[str, dict[str, Any]]:
+    return {
+        title: {
+            "value": _plain(one.value),
+            "low": _plain(one.low),
+            "high": _plain(one.high),
+        }
         | ({"note": one.note} if one.note else {})
         for title, one in zip(titles, told, strict=True)
     }
+
+
+def _name(name: Any) -> str:
+    """Return the name of a group; a column that a table sums over has none."""
+    return "(all)" if name is None else str(name)
 
 
 def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
@@ -286,138 +562,7 @@ def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
     return [text for pair in zip(texts, more, strict=True) for text in pair]
 
 
-def estimates(
-    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, confidence: Any
-) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
-    """Return the numbers of one released question, by the names of the groups.
-
-    Parameters
-    ----------
-    reading, mechanisms
-        How outputs become numbers, and what they were drawn from; without it, one has no interval.
-    answer
-        What was released.
-    confidence
-        The level of the intervals.
-    """
-    found = _in_steps(reading, mechanisms, answer, level_of(confidence))
-    if reading.step == 1:
-        return found
-    kinds = reading.shows if reading.kind == Kind.MEAN else (reading.kind,)
-    scales = [reading.step if k in (Kind.SUM, Kind.MEAN, Kind.QUANTILE) else 1 for k in kinds]
-    return {
-        name: tuple(_scaled(one, 0, scale) for one, scale in zip(told, scales, strict=True))
-        for name, told in found.items()
-    }
-
-
-def _in_steps(
-    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, level: Fraction
-) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
-    made, names, kind = mechanisms[0], reading.names, reading.kind
-    # Sums and values of several groups are a list; that of one group stands by itself.
-    drawn = answer[0] if isinstance(answer, tuple) and answer else (answer,)
-    if kind == Kind.FOUND:
-        names = tuple((name,) for name, _ in answer)
-        told = [tuple(_each(mechanisms[1], output, level)) for _, output in answer]
-    elif kind == Kind.QUANTILE and len(mechanisms) == 2:  # the ends of an interval
-        pairs = (sorted(pair) for pair in zip(*answer, strict=True))
-        told = [(Estimate(whole(Fraction(low + high, 2)), low, high),) for low, high in pairs]
-    elif kind in (Kind.MOST, Kind.QUANTILE):
-        note = str(score_error(made, level)) if isinstance(made, ScoreMechanism) else ""
-        told = [(Estimate(reading.values[x] if reading.values else x, note=note),) for x in drawn]
-    elif kind == Kind.MODULO:
-        told = [(Estimate(answer),)]
-    elif kind in (Kind.COUNTS, Kind.DECLARED):
-        told = [tuple(_each(made, answer, level))]
-    elif kind == Kind.COUNT:
-        told = [(one,) for one in _each(made, answer, level)]
-    elif len(mechanisms) == 2:
-        told = _quotients(reading, mechanisms, answer, level)
-    else:
-        shows = reading.shows if kind == Kind.MEAN else (Kind.SUM,)
-        scales = [Fraction(1, reading.people) if one == Kind.MEAN else 1 for one in shows]
-        found = [_each(made, output, level)[0] for output in drawn]
-        told = [tuple(_scaled(one, reading.offset, scale) for scale in scales) for one in found]
-    # Everybody else has a count only: without one, no line.
-    return dict(zip(names[: len(told)], told, strict=True))
-
-
-def _quotients(
-    reading: Reading, mechanisms: Sequence[AnyMechanism | None], answer: Any, level: Fraction
-) -> list[tuple[Estimate, ...]]:
-    """Return the numbers that a sum and a count are drawn for: means, sums and counts."""
-    if None in mechanisms:
-        raise InputError("a mean without its mechanisms has no interval")
-    made, offset, shows = mechanisms[0], reading.offset, reading.shows
-    # Both the sum and the count are in their intervals with the level, by Bonferroni.
-    each = 1 - (1 - level) / 2
-    sums = [_scaled(_each(made, y, each)[0], offset, 1) for y in answer[0]]
-    counts, alone = (_each(mechanisms[1], answer[1][0], one) for one in (each, level))
-    offset += reading.centre * reading.people
-
-    def numbers(place: int) -> Iterable[Estimate]:
-        for kind in shows:
-            if kind not in (Kind.SUM, Kind.MEAN):
-                yield alone[place]
-            elif place >= len(sums):
-                yield MISSING
-            elif kind == Kind.MEAN:
-                yield _quotient(reading, sums[place], counts[place])
-            elif reading.is_fixed:
-                yield _scaled(_each(made, answer[0][place], level)[0], offset, 1)
-            else:
-                yield _whole_sum(reading, sums[place], counts[place])
-
-    has_count = set(shows) - {Kind.SUM, Kind.MEAN}
-    return [tuple(numbers(place)) for place in range(len(counts) if has_count else len(sums))]
-
-
-@functools.lru_cache(maxsize=4096)
-def _each(mechanism: AnyMechanism | None, answer: Any, level: Fraction) -> list[Estimate]:
-    assert not isinstance(mechanism, ScoreMechanism)
-    if mechanism is None:
-        return [Estimate(value) for value in (answer if isinstance(answer, tuple) else (answer,))]
-    found, guess = confidence_set(mechanism, answer, level), mechanism.guess(answer)
-    if not found.bounds:
-        return [Estimate(guess, note=str(found))]
-    values = guess if isinstance(guess, tuple) else (guess,)
-    return [Estimate(value, *ends) for value, ends in zip(values, found.bounds, strict=True)]
-
-
-def _scaled(one: Estimate, offset: int, scale: Number) -> Estimate:
-    if one.low is None or one.high is None:
-        is_number = isinstance(one.value, int)
-        return replace(one, value=whole((one.value + offset) * scale)) if is_number else one
-    value, low, high = (whole((x + offset) * scale) for x in (one.value, one.low, one.high))
-    return Estimate(value, low, high)
-
-
-def _quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
-    """Return a mean and its interval from those of a sum and a count; both within the bounds."""
-    low, high = reading.bounds
-
-    def mean(top: Any, bottom: Any) -> Number:
-        return whole(
-            min(max(reading.centre + Fraction(top) / bottom, Fraction(low)), Fraction(high))
-        )
-
-    value = mean(total.value, max(count.value, 1))
-    if not count.low:  # it may be nobody at all: every mean within the bounds is possible
-        return Estimate(value, low, high)
-    ends = [mean(top, end) for top in (total.low, total.high) for end in (count.low, count.high)]
-    return Estimate(value, min(ends), max(ends))
-
-
-def _whole_sum(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
-    """Return a sum and its interval from those of the centred sum and of the count."""
-    ends = (count.low, count.high) if reading.centre >= 0 else (count.high, count.low)
-    pairs: Any = zip((total.value, total.low, total.high), (count.value, *ends), strict=True)
-    value, low, high = (whole(x + reading.centre * n) for x, n in pairs)
-    return Estimate(value, low, high)
-
-
-def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[AnyMechanism | None]) -> str:
+def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[Any]) -> str:
     """Say what was published with a receipt: every number and its interval, by the groups.
 
     What cannot be computed, as without its mechanism, is told as it was drawn.
@@ -425,11 +570,14 @@ def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[AnyMechanism
     >>> published_text({"answer": 3, "reading": {"kind": "sum", "offset": 20}}, [None])
     '23'
     """
-    drawn, sure = receipt["answer"], Fraction(19, 20)
-    reading = receipt.get("reading", {"kind": Kind.DECLARED.value})
+    drawn = receipt["answer"]
+    confidence = Fraction(19, 20)
+    reading = receipt.get("reading", {"kind": Declared.kind})
     try:
         known = read_record(Reading, reading)
-        rows = estimates(known, mechanisms, read_label(drawn), sure)
+        # A receipt may be older than the cache: then there is no mechanism and no interval.
+        noises = [None if made is None else noise_of(made) for made in mechanisms]
+        rows = estimates(known, noises, read_label(drawn), confidence)
     except (TightropeError, LookupError, TypeError, ValueError):
         # An entry of another version may say what is not known here: no list fails on it.
         return label_text(tuple(drawn) if isinstance(drawn, list) else drawn)
@@ -437,36 +585,13 @@ def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[AnyMechanism
              for name, told in rows.items())  # fmt: skip
     numbers = [one for told in rows.values() for one in told]
     each = " each" if len(numbers) > 1 else ""
-    level = f" ({float(sure * 100):g} %{each})" if any(x.low is not None for x in numbers) else ""
+    level = (
+        f" ({float(confidence * 100):g} %{each})"
+        if any(x.low is not None for x in numbers)
+        else ""
+    )
     return ", ".join(lines) + level if rows else "no group was large enough"
 
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) else value
-
-
-def arranged(rows: Iterable[Any], shape: Shape, titles: Sequence[str]) -> tuple[Any, ...]:
-    """Sort the lines of an answer, names as they were declared, and keep the first ones.
-
-    >>> from tightrope.publish.facts import Table
-    >>> rows = [((), (Estimate(3),)), ((), (Estimate("–"),)), ((), (Estimate(7),))]
-    >>> shape = Shape(Kind.COUNT, Table("people", 9), order=(("n", True),), limit=2)
-    >>> [told[0].value for _, told in arranged(rows, shape, ["n"])]
-    [7, 3]
-    """
-    found = list(rows)
-    for title, falling in reversed(shape.order):
-        if title in shape.keys:
-            at = shape.keys.index(title)
-            names = list(dict.fromkeys(row[0][at] for row in rows))
-            found = sorted(found, key=lambda row: names.index(row[0][at]), reverse=falling)
-        else:
-            at = titles.index(title)
-            # Values of bins may be texts and numbers; what is not there comes last either way.
-            found.sort(key=lambda row: _in_order(row[1][at].value), reverse=falling)
-            found.sort(key=lambda row: row[1][at] == MISSING)
-    return tuple(found[: shape.limit])
-
-
-def _in_order(value: Any) -> tuple[bool, Any]:
-    return isinstance(value, str), value

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import itertools
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -19,123 +20,84 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tightrope.accounting.curves import delta_of
-from tightrope.asking.answers import MISSING, Answer, Estimate, arranged, estimates, told_noise
-from tightrope.asking.shelf import Told, mechanism_for
-from tightrope.certify import Mechanism, ScoreMechanism
+from tightrope.asking.answers import Answer, told_noise, whole_note
+from tightrope.asking.cache import mechanism_for
+from tightrope.asking.jobs import QuestionSpec, Unplanned, View, in_jobs
+from tightrope.asking.sharpening import (
+    HALVINGS,
+    Chain,
+    are_near,
+    check_can_sharpen,
+    check_recorded,
+    read_levels,
+    read_share,
+    recorded_answers,
+    steps_to,
+)
+from tightrope.asking.writing import Microdata
 from tightrope.certify.make import LARGEST_UNBOUNDED
+from tightrope.claims import (
+    frozen_sentence,
+    post_processing_sentences,
+    relative_sentence,
+    stand_in_sentence,
+    usual_sentence,
+)
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, blamed
-from tightrope.proofs import prove_selection
+from tightrope.progress import ProgressCallback
 from tightrope.publish.accounts import budget_of, charge_of, shown
-from tightrope.publish.entries import digest
+from tightrope.publish.entries import Entry, digest, next_key
 from tightrope.publish.facts import FACTS_FILE, Column, Facts, given_facts
-from tightrope.publish.intervals import (
-    ScoreError,
-    least_that,
-    level_of,
-    promised_error,
-    quantile_ends,
-    score_error,
-)
+from tightrope.publish.intervals import MISSING, Estimate, galloping_search, level_of
 from tightrope.publish.ledger import Ledger, check_key
+from tightrope.publish.noise import Noise, sharpened
 from tightrope.publish.releasing import (
     Release,
     Request,
     carry_out,
     charges_of,
     likely_place,
-    verdict_of,
+    wording,
 )
-from tightrope.publish.shapes import Draw, Kind, Shape
+from tightrope.publish.scopes import Scope, scope_of
+from tightrope.publish.shapes import Draw, PlannedTable, Shape, estimates
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.store import Store
-from tightrope.queries import Neighbours, usual_loss
+from tightrope.queries import Neighbours
 from tightrope.texts import to_exact
 
-if TYPE_CHECKING:
-    from tightrope.certify import AnyMechanism
-
-#: A loss within this part of a bound is said to be the best.
-NEGLIGIBLE = 1e-6
-
 
 @dataclass(frozen=True)
-class Wanted:
-    """One SELECT and the share of ε that it shall have.
-
-    Attributes
-    ----------
-    sql
-        The SELECT.
-    name
-        What it is called.
-    weight
-        Its weight among the questions that share ε.
-    error
-        The error that it shall keep; its share is then as small as that allows.
-    """
-
-    sql: Any
-    name: str = ""
-    weight: Fraction = Fraction(1)
-    error: Fraction | None = None
-
-
-def has_error(shape: Shape) -> bool:
-    """Whether the error of a question's numbers is known before the data is read."""
-    return shape.kind not in (Kind.MOST, Kind.MODULO, Kind.QUANTILE) and not (
-        shape.kind is Kind.MEAN and shape.is_divided
-    )
-
-
-@dataclass(frozen=True)
-class Part:
-    """One question, its mechanisms, one for each draw, and how sure each number shall be."""
+class PlannedRelease:
+    """One shape with its ε, its mechanisms, one for each draw, and the level of each number."""
 
     shape: Shape
-    mechanisms: tuple[AnyMechanism, ...]
+    epsilon: Epsilon
+    noises: tuple[Noise, ...]
     confidence: Fraction
 
     @property
     def cost(self) -> Fraction:
         """What it will cost."""
-        return charges_of(self.mechanisms, self.shape)[0].amount
-
-    @property
-    def numbers(self) -> AnyMechanism:
-        """The mechanism that the numbers come from; where groups are found, the second."""
-        return self.mechanisms[self.shape.kind is Kind.FOUND]
+        # The table is charged first; users pay the same amount.
+        return charges_of(self.noises, self.shape)[0].amount
 
     @cached_property
-    def error(self) -> tuple[Any, ...]:
-        """The error of each number that is kept with the confidence.
+    def errors(self) -> tuple[Fraction, ...]:
+        """The error of each number that is kept with the confidence, where it is known."""
+        return self.shape.errors(self.noises, self.confidence)
 
-        That of a mean is for a group of as many people as :attr:`people` says.
-        """
-        shape, made, confidence = self.shape, self.numbers, self.confidence
-        if isinstance(made, ScoreMechanism) or shape.kind is Kind.MODULO:
-            return ()
-        if shape.kind is not Kind.MEAN:
-            return tuple(x * shape.step for x in promised_error(made, confidence))
-        if not shape.is_divided:
-            error = promised_error(made, confidence)[0] * shape.step
-            return tuple(error if k is Kind.SUM else error / self.people for k in shape.shows)
-        # Both the sum and the count keep their errors with the confidence, by Bonferroni.
-        each = 1 - (1 - confidence) / 2
-        counting = self.mechanisms[1]
-        assert not isinstance(counting, ScoreMechanism)
-        (total, *_), (count, *_) = promised_error(made, each), promised_error(counting, each)
-        (low, high), left = shape.bounds, self.people - count
-        # A mean is at most as far from the centre of the bounds as they are.
-        far = max(high - shape.centre, shape.centre - low)
-        mean = min((total + far * count) / left, high - low) if left > 0 else high - low
-        alone = promised_error(made, confidence)[0]
-        whole = alone if shape.is_fixed else total + abs(shape.centre) * count
-        known = {Kind.MEAN: mean * shape.step, Kind.SUM: whole * shape.step}
-        return tuple(known.get(k, promised_error(counting, confidence)[0]) for k in shape.shows)
+    def sharpened(self, level: Epsilon) -> PlannedRelease:
+        """Return what follows it at a larger level, drawn in the same way."""
+        shape = self.shape.at_level(level)
+        pairs = zip(self.noises, _split(shape, level), strict=True)
+        # Each draw is sharpened by itself: finer noise is proved for one number.
+        noises = tuple(sharpened(noise, each) for noise, each in pairs)
+        return PlannedRelease(shape, level, noises, self.confidence)
 
     @property
     def groups(self) -> int | None:
@@ -143,78 +105,156 @@ class Part:
         return self.shape.answered if self.shape.grouped_by else None
 
     @property
-    def people(self) -> int:
-        """The people in a group, if all groups are alike: what the error of a mean is for."""
-        return max(self.shape.table.needed_population() // max(len(self.shape.cells), 1), 1)
+    def error_texts(self) -> dict[str, str]:
+        """What error the numbers will have, by their titles."""
+        return self.shape.error_texts(self.noises, self.confidence)
 
     @property
-    def usual(self) -> Fraction | None:
-        """The largest error that the usual noise would have, where ours is known."""
-        return max((x for x in self.usuals if x is not None), default=None)
-
-    @property
-    def usuals(self) -> tuple[Fraction | None, ...]:
+    def usual_errors(self) -> tuple[Fraction | None, ...]:
         """For each title the error that the usual noise would have, where ours is known."""
-        shape = self.shape
-        if not has_error(shape):
-            return (None,) * len(shape.titles)
-        whole = _usual(shape, self.mechanisms[-1].epsilon, self.confidence)
-        if shape.kind is not Kind.MEAN:
-            return (whole,) * len(shape.titles)
-        return tuple(whole if kind is Kind.SUM else whole / self.people for kind in shape.shows)
+        usual = usual_spread(self.shape, self.epsilon, self.confidence)
+        if usual is None:
+            return (None,) * len(self.shape.titles)
+        return self.shape.usual_errors(usual)
 
 
 @dataclass(frozen=True)
 class Question:
-    """One SELECT, understood, with its share of ε and its parts.
+    """One SELECT, or several about the same rows, with their share of ε and their parts.
 
-    ``simultaneous`` says whether all of its numbers are within their errors at once, not each.
+    ``simultaneous`` says whether all of its numbers are within their errors at once, not each;
+    ``earlier`` are the levels of the answers that it sharpens.
     """
 
-    wanted: Wanted
+    views: tuple[View, ...]
     epsilon: Epsilon
-    parts: tuple[Part, ...]
+    parts: tuple[PlannedRelease, ...]
     titles: tuple[str, ...]
     simultaneous: bool
+    earlier: tuple[Epsilon, ...] = ()
+
+    @property
+    def step(self) -> int:
+        """Its place in a chain of answers that sharpen each other."""
+        return len(self.earlier) + 1
+
+    @property
+    def name(self) -> str:
+        """What its SELECTs are called."""
+        return ", ".join(view.spec.name for view in self.views if view.spec.name)
+
+    def sharpened(self, level: Epsilon) -> Question:
+        """Return the question that follows this one at a larger level."""
+        # Columns share ε evenly, at every level of a chain.
+        each = level.scaled(Fraction(1, len(self.parts)))
+        parts = tuple(part.sharpened(each) for part in self.parts)
+        earlier = (*self.earlier, self.epsilon)
+        return replace(self, epsilon=level, parts=parts, earlier=earlier)
+
+    def requests(self, made: Plan, name: str, made_up: str) -> list[Request]:
+        """Return the request of each part, under the name of the question in its job."""
+        found = []
+        for number, part in enumerate(self.parts, 1):
+            # Each part is a request of its own, so a crash loses at most one.
+            key = name + (f".{number}" if len(self.parts) > 1 else "")
+            follows = ""
+            # The key of step n follows from that of step 1: a chain needs no other memory.
+            for _ in range(1, self.step):
+                follows = key
+                key = next_key(key)
+            found.append(
+                made.request(
+                    part.noises, part.shape, key=key, made_up=made_up, follows=follows,
+                    level=str(self.epsilon), asked=self.asked,
+                )
+            )  # fmt: skip
+        return found
+
+    @property
+    def asked(self) -> str:
+        """Its SELECTs as they were asked."""
+        in_order = sorted(self.views, key=lambda view: view.place)
+        # In the order of asking: planning may have sorted them otherwise.
+        return wording(view.spec.sql for view in in_order)
+
+    @property
+    def shown_titles(self) -> tuple[str, ...]:
+        """What the numbers of a SELECT are called; of a job, what is drawn."""
+        (first, *more) = self.views
+        return self.titles if more else first.shape.after.titles(self.titles)
 
     @property
     def errors(self) -> dict[str, str]:
-        """What error the numbers will have, by their titles."""
+        """What error the published numbers will have, by their titles."""
         found: dict[str, str] = {}
         for part in self.parts:
-            groups = f" in {part.groups} groups" if part.groups else ""
-            found |= {title + groups: text for title, text in error_texts(part).items()}
+            groups = part.shape.groups_text
+            found |= {title + groups: text for title, text in part.error_texts.items()}
         return found
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How good the noise is, and what the usual noise would have had."""
-        notes = [note for part in self.parts for note in _quality(part)]
-        if self.parts[0].shape.limit is not None:
-            notes.append(
-                "The intervals hold for all groups at once, so also for those that are shown."
+        columns = len(self.parts)
+        notes = [note for part in self.parts for note in _quality(part, columns)]
+        if self.earlier:
+            notes.append(frozen_sentence(self.earlier, self.epsilon))
+        for view in self.views:
+            notes += post_processing_sentences(
+                [column.title for column in view.shape.after.computed],
+                view.shape.after.selects,
             )
         return tuple(dict.fromkeys(notes))
 
     @property
     def certified(self) -> bool:
-        """Whether all of its noise is proved to be the best."""
-        gaps = [_gap(made) for part in self.parts for made in part.mechanisms]
-        return all(gap is not None and gap <= NEGLIGIBLE for gap in gaps)
+        """Whether its noise is proved to be optimal for this very question."""
+        columns = len(self.parts)
+        draws = [
+            (noise, _stand_in_reasons(part.shape, draw, columns))
+            for part in self.parts
+            for draw, noise in zip(part.shape.draws, part.noises, strict=True)
+        ]
+        # Optimal for a stand-in is not optimal for the question.
+        return all(noise.is_optimal and not reasons for noise, reasons in draws)
 
     @property
     def usual(self) -> tuple[Fraction | None, ...]:
         """For each title the error that the usual noise would have, where it is known."""
         known: dict[str, Fraction | None] = {}
         for part in self.parts:
-            known |= zip(part.shape.titles, part.usuals, strict=True)
+            known |= zip(part.shape.titles, part.usual_errors, strict=True)
         return tuple(known[title] for title in self.titles)
+
+    @property
+    def about(self) -> tuple[Scope, ...]:
+        """Which table its numbers are about, each column."""
+        return tuple(dict.fromkeys(scope_of(part.shape) for part in self.parts))
+
+    @property
+    def measured(self) -> tuple[Mapping[str, Any], ...]:
+        """Of several tables: which ones are measured, with their ε."""
+        return tuple(
+            table
+            for part in self.parts
+            for table in part.shape.plan_fields.get("plan", ())
+        )
+
+    @property
+    def published(self) -> tuple[PlannedTable, ...]:
+        """Of several tables: their margins, and what splitting ε would have had."""
+        return tuple(
+            table
+            for part in self.parts
+            for table in part.shape.published_tables(part.confidence)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""
         return {
-            "name": self.wanted.name or None,
-            "columns": [*self.parts[0].shape.keys, *self.titles],
+            "about": [scope.as_dict() for scope in self.about],
+            "name": self.name or None,
+            "columns": [*self.parts[0].shape.keys, *self.shown_titles],
             "epsilon": str(self.epsilon),
             "cost": str(sum((part.cost for part in self.parts), Fraction(0))),
             "questions": [
@@ -222,9 +262,9 @@ class Question:
                     "titles": list(part.shape.titles),
                     "queries": [draw.query for draw in part.shape.draws],
                     "groups": part.groups,
-                    "error": [float(x) for x in _few(part.error)],
-                    **({"people": part.people} if part.shape.kind is Kind.MEAN else {}),
-                    "mechanisms": [made.digest for made in part.mechanisms],
+                    "error": [float(x) for x in dict.fromkeys(part.errors)],
+                    **part.shape.plan_fields,
+                    "mechanisms": [noise.digest for noise in part.noises],
                 }
                 for part in self.parts
             ],
@@ -248,6 +288,13 @@ class Plan:
         What is left of the table's budget now, where the ledger or the facts know it.
     request
         Makes the request of a part from its mechanisms, its shape and a key.
+    whole
+        Whether whole numbers stand beside the unbiased ones.
+    key
+        The request key that the plan was made for.
+    relative_error
+        The share of the published numbers that their intervals shall keep, in as few of the
+        questions as that takes.
     """
 
     questions: tuple[Question, ...]
@@ -255,10 +302,13 @@ class Plan:
     ledger: Ledger | str | Path
     remaining: Fraction | None = None
     request: Callable[..., Request] = field(default=Request, repr=False)
+    whole: bool = False
+    key: str | None = None
+    relative_error: Fraction | None = None
 
     @property
     def cost(self) -> Fraction:
-        """What all questions cost together."""
+        """What all questions cost together, at most."""
         return sum((p.cost for one in self.questions for p in one.parts), Fraction(0))
 
     def as_dict(self) -> dict[str, Any]:
@@ -267,19 +317,34 @@ class Plan:
         # What the JSON of an answer will say too, where there is one question.
         same = ("columns", "epsilon", "certified", "statement", "usual_loss")
         alone = {name: told[0][name] for name in same} if len(told) == 1 else {}
+        measured = [table for one in self.questions for table in one.measured]
+        published = [
+            {
+                "table": list(table.columns),
+                "margin": float(table.margin),
+                "split": float(table.split),
+            }
+            for one in self.questions
+            for table in one.published
+        ]
         return {
             "cost": str(self.cost),
             "remaining": None if self.remaining is None else str(self.remaining),
             "confidence": float(self.confidence),
             "simultaneous": all(one.simultaneous for one in self.questions),
             "questions": told,
+            **({"plan": measured} if measured else {}),
+            **({"published": published} if published else {}),
             **alone,
         }
 
     def __str__(self) -> str:
         lines = []
         for one in self.questions:
-            lines += [*(f"{what}: {text}" for what, text in one.errors.items()), *one.notes]
+            lines += [
+                *(f"{what}: {text}" for what, text in one.errors.items()),
+                *one.notes,
+            ]
         return "\n".join([*lines, f"cost: ε = {shown(self.cost)}"])
 
 
@@ -301,7 +366,10 @@ def ask(
     delta: float | Fraction | str = 0,
     series: str | None = None,
     simultaneous: bool = False,
-    progress: Told | None = None,
+    whole: bool = False,
+    largest: bool = False,
+    relative_error: float | Fraction | str | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Answer:
     """Publish the answer to one SELECT: understand, design, prove, charge once, draw.
 
@@ -330,7 +398,8 @@ def ask(
         Who asks; charged as well as the table.
     key
         Names this request: asked again with the same key, the answer is the same and nothing
-        more is charged.
+        more is charged. On a frozen table, asked again with a larger ε the answer is sharpened,
+        and the difference is charged.
     delta
         For groups by a column without declared values: the probability with which one person may
         be told of at all.
@@ -338,13 +407,23 @@ def ask(
         A declared series of the table's account, which has paid for the answer already.
     simultaneous
         Whether the intervals shall hold for all numbers of the answer at once, not for each.
+    whole
+        Whether whole numbers of at least 0 that agree across all tables shall stand beside the
+        unbiased ones, for counts of rows.
+    largest
+        Whether tables of one job are planned for the smallest largest margin of a table, not for
+        the smallest mean square error.
+    relative_error
+        On a frozen table: sharpen the answer step by step until its intervals are within this share
+        of the published numbers, such as ``"5%"``; ε is the limit, and what is not needed of it is
+        not paid.
     progress
-        Told the share that is done, and what is being done.
+        Called with what is being done, and how much of it is done.
 
     Examples
     --------
     >>> import tempfile, pyarrow
-    >>> people = pyarrow.table({"age": [31, 44, 27]})
+    >>> people = pyarrow.table({"age": [31, 44, 27, 60, 18]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     answer = ask(
     ...         "select count(*) as n from people",
@@ -354,16 +433,17 @@ def ask(
     (True, ('n',), Fraction(1, 1))
     """
     made = plan(
-        [Wanted(sql, error=None if error is None else positive(error, "an error"))],
+        [QuestionSpec(sql, error=None if error is None else positive(error, "an error"))],
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
-        delta=delta, series=series, simultaneous=simultaneous, progress=progress,
+        delta=delta, series=series, simultaneous=simultaneous, whole=whole, largest=largest,
+        key=key, relative_error=relative_error, progress=progress,
     )  # fmt: skip
-    return ask_all(made, key=key)[0]
+    return ask_all(made)[0]
 
 
 def plan(
-    wanted: Sequence[Wanted | str],
+    wanted: Sequence[QuestionSpec | str],
     *,
     epsilon: Level | None = None,
     confidence: float | Fraction | str = "0.95",
@@ -378,20 +458,47 @@ def plan(
     delta: float | Fraction | str = 0,
     series: str | None = None,
     simultaneous: bool = False,
-    progress: Told | None = None,
+    whole: bool = False,
+    largest: bool = False,
+    key: str | None = None,
+    levels: Sequence[Level] = (),
+    relative_error: float | Fraction | str | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Plan:
     """Make everything ready to publish the answers to several SELECTs; nothing is paid.
 
     The parameters are those of :func:`ask`; ε is for all questions together. Questions that want
-    an error get the least ε for it, the others share what is left by their weights.
+    an error get the least ε for it, the others share what is left by their weights. Of a single
+    question about a frozen table, ``levels`` asks for an answer at each of several increasing
+    levels, which cost the largest one together.
     """
     from tightrope.publish.sql_reader import read_shapes
 
-    asked = [one if isinstance(one, Wanted) else Wanted(one) for one in wanted]
+    asked = [
+        one if isinstance(one, QuestionSpec) else QuestionSpec(one) for one in wanted
+    ]
     if not asked:
         raise InputError("there must be at least one question, got none")
     level = level_of(confidence)
-    if facts is None and not columns and population is None and Path(FACTS_FILE).exists():
+    share = None if relative_error is None else read_share(relative_error)
+    # When to stop is decided by one answer; a job has no single one.
+    if share is not None and (levels or epsilon is None or len(asked) > 1):
+        raise InputError(
+            "a relative error is for one SELECT and needs a limit: give --epsilon E, and neither "
+            "--levels nor --file"
+        )
+    if levels and (epsilon is not None or len(asked) > 1):
+        raise InputError(
+            "--levels stand instead of --epsilon, for one SELECT: leave the other out"
+        )
+    wanted_levels = read_levels(levels)
+    if (
+        # Facts beside the caller hold unless something else was declared.
+        facts is None
+        and not columns
+        and population is None
+        and Path(FACTS_FILE).exists()
+    ):
         facts = FACTS_FILE
     known = given_facts(facts, asked[0].sql, data, columns, population, neighbours)
     place = likely_place(data, known)
@@ -400,26 +507,109 @@ def plan(
         which = one.name or f"question {number}"
         with blamed(which) if len(asked) > 1 else contextlib.nullcontext():
             read.append(read_shapes(one.sql, known, dialect_of(place)))
+    # Everything below depends on the SQL and the facts alone: no row is read.
     shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
+    views = [
+        View(k, spec, mine[0], tuple(title for one in read[k] for title in one.titles))
+        for k, (spec, mine) in enumerate(zip(asked, shapes, strict=True))
+    ]
+    for view in views:
+        # The error of a quotient depends on its divisor, which is not known yet.
+        if view.spec.error is not None and view.shape.after.computed:
+            raise InputError(
+                f"the error of {view.shape.after.computed[0].title} depends on the data: give "
+                "--epsilon, or see what an ε promises with --dry-run"
+            )
+    unplanned = in_jobs(views, shapes, whole, largest)
     # Of groups that are chosen by their numbers, the intervals of all must hold at once.
-    at_once = [simultaneous or mine[0].limit is not None for mine in shapes]
-    sure = [_each(mine, level) if x else level for mine, x in zip(shapes, at_once, strict=True)]
-    levels = _shared(asked, shapes, epsilon, sure, progress)
-    questions = []
-    for k, (one, share, mine) in enumerate(zip(asked, levels, shapes, strict=True)):
-        each = share.scaled(Fraction(1, len(mine)))
-        parts = tuple(_part(shape, each, sure[k], progress) for shape in mine)
-        titles = tuple(title for shape in read[k] for title in shape.titles)
-        questions.append(Question(one, share, parts, titles, at_once[k]))
+    at_once = [simultaneous or one.views[0].shape.after.selects for one in unplanned]
+    # When to stop depends on what is published, so the intervals of all steps must hold.
+    of_step = level if share is None else 1 - (1 - level) / (HALVINGS + 1)
+    confidences = [
+        _per_number_confidence(one.shapes, of_step) if all_hold else of_step
+        for one, all_hold in zip(unplanned, at_once, strict=True)
+    ]
+    # Of a chain the last level is what all of it costs.
+    shares = _shared(
+        unplanned, wanted_levels[-1] if levels else epsilon, confidences, progress
+    )
     if ledger is None:
         beside = Path(facts).parent if isinstance(facts, str | Path) else Path()
         ledger = beside / "ledger.db"
+
+    def question_at(k: int, level: Epsilon) -> Question:
+        job = unplanned[k]
+        each = level.scaled(Fraction(1, len(job.shapes)))
+        parts = tuple(
+            _planned(shape, each, confidences[k], progress) for shape in job.shapes
+        )
+        return Question(job.views, level, parts, job.titles, at_once[k])
+
     request = partial(
         Request, facts=known, data=data, user=user, budget=budget, has_facts=facts is not None,
         series=series,
     )  # fmt: skip
+    # For the plan only: the ledger decides again when it is charged.
     left = _remaining(ledger, shapes[0][0], budget)
-    return Plan(tuple(questions), level, ledger, left, request)
+    made = Plan((), level, ledger, left, request, whole, key, share)
+    if len(unplanned) == 1:
+        asked_for = wanted_levels or shares
+        many = len(unplanned[0].shapes)
+        questions = _chained(made, partial(question_at, 0), many, asked_for)
+    else:
+        questions = tuple(question_at(k, one) for k, one in enumerate(shares))
+    return replace(made, questions=questions)
+
+
+def _chained(
+    made: Plan,
+    question_at: Callable[[Epsilon], Question],
+    many: int,
+    asked: Sequence[Epsilon],
+) -> tuple[Question, ...]:
+    """Return a question of so many parts at each level that is asked for.
+
+    What its key has answered already is followed.
+    """
+    # An answer of several parts has a key for each; the first stands for all.
+    first = made.key if made.key is None or many == 1 else f"{made.key}.1"
+    recorded = recorded_answers(made.ledger, first)
+    known = [
+        Epsilon.of(entry.body["level"]) for entry in recorded if "level" in entry.body
+    ]
+    if made.relative_error is not None:
+        # A relative error asks for a whole chain of levels, up to the limit.
+        asked = steps_to(asked[-1], known)
+    if len(asked) == 1 and not known:
+        questions = [question_at(asked[0])]
+        if recorded:
+            _check_earlier(made, questions[0], recorded[0], asked[-1])
+        return tuple(questions)
+    # Recorded levels come first: a chain only grows.
+    chain = Chain.of(known, asked)
+    questions = [question_at(chain.levels[0])]
+    shapes = [part.shape for part in questions[0].parts]
+    if len(chain.levels) > 1:
+        check_can_sharpen(shapes, [entry.body for entry in recorded], asked[-1])
+    for level in chain.levels[1:]:
+        questions.append(questions[-1].sharpened(level))
+    for question, entry in zip(questions, recorded, strict=False):
+        # Recomputed requests must equal the recorded ones, or the chain is about something else.
+        check_recorded(question.requests(made, made.key or "", "")[0], entry)
+    return tuple(questions[place] for place in chain.asked)
+
+
+def _check_earlier(
+    made: Plan, question: Question, entry: Entry, price: Epsilon
+) -> None:
+    """Say why an answer to the same SQL at another level is not sharpened, and the price."""
+    request = question.requests(made, made.key or "", "")[0]
+    before = entry.body
+    if before.get("sql") == request.body["sql"] and (
+        # Same SQL, another mechanism: the user wants a finer answer that does not exist.
+        before["mechanism"] != request.body["mechanism"]
+    ):
+        check_can_sharpen([part.shape for part in question.parts], [before], price)
 
 
 def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
@@ -431,86 +621,196 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
         The plan.
     key
         Names this job. Asked again with it, what was answered is returned and not paid again,
-        and what was not is answered now. By default a new one for a single question, and for
-        several the digest of their texts and shares.
+        and what was not is answered now. By default that of the plan; without one a new one for a
+        single question, and for several the digest of their texts and shares.
 
     Returns
     -------
     list of Answer
-        One for each SELECT.
+        One for each SELECT, and of a chain one for each level; with a relative error the last one,
+        with the releases of all steps.
     """
     # What cannot be told is refused before the charge.
-    _ = [(one.notes, one.usual, [part.error for part in one.parts]) for one in made.questions]
-    several, made_up = len(made.questions) > 1, ""
+    _ = [
+        (one.notes, one.usual, [part.errors for part in one.parts])
+        for one in made.questions
+    ]
+    first_step = made.questions[0].step
+    # The levels of one question are a chain; several questions are a job.
+    # Levels of one question follow each other; questions of a job are independent.
+    job = [question for question in made.questions if question.step == first_step]
+    selects = sum(len(question.views) for question in job)
+    made_up = ""
+    key = made.key if key is None else key
     if key is not None:
         check_key(key)
     else:
-        key = made_up = job_key(made) if several else secrets.token_hex(16)
+        # A job gets the digest of its content as key, so that a repetition is recognised.
+        key = made_up = job_key(made) if selects > 1 else secrets.token_hex(16)
     requests: list[Request] = []
-    for place, one in enumerate(made.questions, 1):
-        for number, part in enumerate(one.parts, 1):
-            more = (f"/{place}" if several else "") + (f".{number}" if len(one.parts) > 1 else "")
-            named = {"key": key + more, "made_up": made_up}
-            requests.append(made.request(part.mechanisms, part.shape, **named))
+    for place, question in enumerate(made.questions, 1):
+        name = key + (f"/{place}" if len(job) > 1 else "")
+        requests += question.requests(made, name, made_up)
+    if made.relative_error is not None:
+        return [_nearing(made, requests)]
+    # All are reserved before one is charged; see carry_out.
     done = iter(carry_out(requests, made.ledger))
-    return [_answer(one, tuple(next(done) for _ in one.parts), made) for one in made.questions]
+    answers: dict[tuple[int, int], Answer] = {}
+    for question in made.questions:
+        mine = _answers(question, tuple(next(done) for _ in question.parts), made)
+        answers |= {(question.step, place): one for place, one in mine.items()}
+    # By level, then by the place of the SELECT.
+    return [answers[place] for place in sorted(answers)]
 
 
-def _answer(question: Question, releases: tuple[Release, ...], made: Plan) -> Answer:
-    lines: dict[tuple[Any, ...], dict[str, Estimate]] = {}
-    for part, one in zip(question.parts, releases, strict=True):
-        sure = _sure(question, part, one)
-        told = estimates(part.shape.reading, part.mechanisms, one.answer, sure)
-        for name, numbers in told.items():
-            lines.setdefault(name, {}).update(zip(part.shape.titles, numbers, strict=True))
-    rows = [
-        (name, tuple(known.get(title, MISSING) for title in question.titles))
-        for name, known in lines.items()
-    ]
-    return Answer(
-        keys=question.parts[0].shape.keys,
+def _nearing(made: Plan, requests: Sequence[Request]) -> Answer:
+    """Publish one level after the other until the intervals are near enough to the numbers."""
+    share = made.relative_error
+    assert share is not None
+    questions = made.questions
+    # Several parts would be sharpened apart, and one might stop before the other.
+    if len(questions[0].parts) > 1:
+        raise InputError(
+            "a relative error is for numbers that are drawn together: ask for each column apart"
+        )
+
+    def enough(place: int, answer: Any) -> bool:
+        (part,) = questions[place].parts
+        lines = estimates(part.shape.reading, part.noises, answer, part.confidence)
+        # Sees published numbers only: stopping early reveals nothing more.
+        return are_near((one for line in lines.values() for one in line), share)
+
+    releases = carry_out(requests, made.ledger, enough)
+    last = questions[len(releases) - 1]
+    (answer,) = _answers(last, (releases[-1],), made).values()
+    paid = sum((release.charged for release in releases), Fraction(0))
+    # The limit may be reached before the intervals are narrow enough; then the note says so.
+    is_near = enough(len(releases) - 1, releases[-1].answer)
+    note = relative_sentence(share, last.epsilon, questions[-1].epsilon, near=is_near)
+    return replace(
+        answer, charged=paid, releases=tuple(releases), notes=(*answer.notes, note)
+    )
+
+
+def _answers(
+    question: Question, releases: tuple[Release, ...], made: Plan
+) -> dict[int, Answer]:
+    """Return the answer to each SELECT of a question, by its place."""
+    # Evaluated again for every number of intervals that must hold at once.
+    rows_at = partial(_numbers, question, releases)
+    rows = rows_at(1)
+    drawn = question.parts[0].shape
+    common = Answer(
+        keys=drawn.keys,
         titles=question.titles,
         usual=question.usual,
         certified=question.certified,
-        rows=arranged(rows, question.parts[0].shape, question.titles),
+        rows=(),
         confidence=made.confidence,
         simultaneous=question.simultaneous,
         epsilon=str(question.epsilon),
         charged=sum((release.charged for release in releases), Fraction(0)),
         remaining=releases[-1].remaining,
         notes=question.notes,
+        about=question.about,
+        neighbours=drawn.table.neighbours.value,
         releases=releases,
-        name=question.wanted.name,
+        plan=question.measured,
+        job=drawn.job_numbers(releases[0].answer),
     )
+    job = drawn.as_job() if made.whole else None
+    if job is not None:
+        table, people = job.whole_lines(releases[0].answer)
+        common = replace(
+            common,
+            usual=(*common.usual, None),
+            # The whole numbers are post-processing of the same draws: they cost nothing.
+            notes=(*common.notes, whole_note(rows, people)),
+            people=Microdata(
+                tuple(axis.title for axis in job.axes),
+                tuple(axis.classes for axis in job.axes),
+                table,
+            ),
+        )
+        rows = {
+            name: (*unbiased, Estimate(people[name])) for name, unbiased in rows.items()
+        }
+    answers = {}
+    for view in question.views:
+        after = view.shape.after
+        more = (f"{title} whole" for title in view.titles if made.whole)
+        titles = (*view.titles, *more)
+
+        def numbers_at(many: int, shape: Shape = view.shape) -> Any:
+            numbers = rows if many == 1 else rows_at(many)
+            # A SELECT sees its own lines of what was drawn for the whole job.
+            return shape.shown_lines(drawn, numbers)
+
+        answers[view.place] = replace(
+            common,
+            name=view.spec.name,
+            keys=view.shape.keys,
+            titles=after.titles(titles),
+            usual=after.beside(titles, common.usual),
+            rows=after.rows(
+                view.shape.keys, titles, numbers_at, at_once=question.simultaneous
+            ),
+        )
+    return answers
 
 
-def _sure(question: Question, part: Part, release: Release) -> Fraction:
-    """Return how sure each number of a release is.
+def _numbers(
+    question: Question, releases: Sequence[Release], many: int
+) -> dict[tuple[Any, ...], tuple[Estimate, ...]]:
+    """Return the published numbers of each line, with intervals that ``many`` keep together.
+
+    Each has its share of what may fail [Bonferroni].
+    """
+    lines: dict[tuple[Any, ...], dict[str, Estimate]] = {}
+    for part, release in zip(question.parts, releases, strict=True):
+        # Bonferroni over the numbers that an expression combines.
+        each = 1 - (1 - _per_group_confidence(question, part, release)) / many
+        published = estimates(part.shape.reading, part.noises, release.answer, each)
+        for name, numbers in published.items():
+            lines.setdefault(name, {}).update(
+                zip(part.shape.titles, numbers, strict=True)
+            )
+    return {
+        name: tuple(known.get(title, MISSING) for title in question.titles)
+        for name, known in lines.items()
+    }
+
+
+def _per_group_confidence(
+    question: Question, part: PlannedRelease, release: Release
+) -> Fraction:
+    """Return the confidence of each number of a release.
 
     How many groups were found is known only now, and the noise of their counts does not depend on
     it: it divides what may fail by the number of groups, where all must hold at once.
     """
-    answer: Any = release.answer
-    many = len(answer) if question.simultaneous and part.shape.kind is Kind.FOUND else 1
-    return 1 - (1 - part.confidence) / max(many, 1)
+    many = part.shape.groups_drawn(release.answer) if question.simultaneous else 1
+    return 1 - (1 - part.confidence) / many
 
 
 # -- sharing ε ----------------------------------------------------------------------------------
 
 
 def _shared(
-    wanted: Sequence[Wanted],
-    shapes: Sequence[Sequence[Shape]],
+    wanted: Sequence[Unplanned],
     epsilon: Level | None,
     confidences: Sequence[Fraction],
-    told: Told | None,
+    progress: ProgressCallback | None,
 ) -> list[Epsilon]:
     """Return the share of each question: the least for its error, or of the rest by weight."""
     found: list[Epsilon | None] = [
-        None if one.error is None else _least(mine, one.error, sure, told)
-        for one, mine, sure in zip(wanted, shapes, confidences, strict=True)
+        # Wanted errors first: they are constraints, weights only share what is left.
+        _least(one.shapes, one.errors, confidence, progress) if one.errors else None
+        for one, confidence in zip(wanted, confidences, strict=True)
     ]
-    open_weights = [one.weight for one, level in zip(wanted, found, strict=True) if level is None]
+    open_weights = [
+        one.weight for one, level in zip(wanted, found, strict=True) if level is None
+    ]
     if epsilon is None:
         if open_weights:
             raise InputError(
@@ -521,12 +821,14 @@ def _shared(
     if any(weight <= 0 for weight in open_weights):
         raise InputError("the weights of questions must be positive")
     spent = sum((charge_of(level) for level in found if level is not None), Fraction(0))
+    # Exact fractions: the shares must add up to ε and not exceed it.
     left = charge_of(whole) - spent
     if left < 0 or (open_weights and left == 0):
         raise InputError(
             f"the errors that are wanted need ε = {shown(spent)}, more than {whole}: allow "
             "larger errors, or a larger ε"
         )
+    # Unchanged where nothing was spent: a logarithm such as ln(2) stays exact.
     rest = whole if not spent else Epsilon.of(left)
     return [
         rest.scaled(one.weight / sum(open_weights)) if level is None else level
@@ -535,23 +837,17 @@ def _shared(
 
 
 def _split(shape: Shape, level: Epsilon) -> list[Epsilon]:
-    """Return the level of each draw of a question.
-
-    A mean's error is the sum's plus the count's times its distance from the centre of the bounds,
-    which is about a quarter of their width: two thirds for the sum are near the best. Where the
-    sum is shown too, and is not that of all, its error has the count's times the centre.
-    """
-    draws = shape.draws
-    shares = [Fraction(1, len(draws))] * len(draws)
-    by_count = Kind.SUM in shape.shows and not shape.is_fixed
-    if len(draws) == 2 and shape.kind is Kind.MEAN and not by_count:
-        shares = [Fraction(2, 3), Fraction(1, 3)]
-    return [level.scaled(share / draw.width) for share, draw in zip(shares, draws, strict=True)]
+    """Return the level of each draw: its share of ε, divided among the steps of one person."""
+    shares = zip(shape.draw_shares, shape.draw_widths, strict=True)
+    # width steps of one person at ε/width each cost ε in all.
+    return [level.scaled(share / width) for share, width in shares]
 
 
-def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list[Shape]]:
-    """Return the shapes with δ shared among those that find groups."""
-    many = sum(shape.kind is Kind.FOUND for mine in shapes for shape in mine)
+def _with_delta(
+    shapes: Sequence[Sequence[Shape]], delta: Fraction
+) -> list[list[Shape]]:
+    """Return the shapes with δ shared among those that need one."""
+    many = sum(shape.needs_delta for mine in shapes for shape in mine)
     if many and not delta:
         raise InputError(
             "a column without declared values makes groups that must be found: give --delta D, "
@@ -559,72 +855,69 @@ def _with_delta(shapes: Sequence[Sequence[Shape]], delta: Fraction) -> list[list
             "declare the values"
         )
     if delta and not many:
-        raise InputError("--delta is for groups by a column without declared values: leave it out")
-    share = delta / max(many, 1)
-    return [[replace(x, delta=share * (x.kind is Kind.FOUND)) for x in mine] for mine in shapes]
+        raise InputError(
+            "--delta is for groups by a column without declared values: leave it out"
+        )
+    # Each of them gets an equal share of δ.
+    return [
+        [shape.with_delta(delta / max(many, 1)) for shape in mine] for mine in shapes
+    ]
 
 
 def _merged(shapes: Sequence[Shape]) -> list[Shape]:
     """Draw nothing twice: what a mean is made from gives the sum and the count as well."""
-    from tightrope.publish.sql_reader import all_of, present
-
-    def is_told(mean: Shape, shape: Shape) -> bool:
-        place = ("table", "axes", "part", "people")
-        if mean.kind is not Kind.MEAN or any(getattr(mean, k) != getattr(shape, k) for k in place):
-            return False
-        if shape.kind in (Kind.SUM, Kind.MEAN):
-            return mean.column == shape.column and mean.where == shape.where
-        if shape.kind is not Kind.COUNT or not mean.is_divided:
-            return False
-        assert mean.column is not None
-        among_them = all_of([mean.where, present(mean.column.name)]) == shape.where
-        return among_them or (mean.column.complete and mean.where == shape.where)
-
-    found: list[Shape] = []
-    for shape in sorted(shapes, key=lambda shape: shape.kind is not Kind.MEAN):
-        place = next((k for k, mean in enumerate(found) if is_told(mean, shape)), None)
+    merged: list[Shape] = []
+    # Means first: they can absorb the sums and counts that they are made from.
+    for shape in sorted(shapes, key=lambda shape: not shape.absorbs):
+        joined = [known.absorb(shape) for known in merged]
+        place = next((k for k, joint in enumerate(joined) if joint is not None), None)
         if place is None:
-            ends = (0, 0) if shape.kind is Kind.QUANTILE else None
-            found.append(replace(shape, by_score=shape.kind is Kind.MOST, ends=ends))
+            merged.append(shape.as_asked())
         else:
-            titles, shows = found[place].titles + shape.titles, (*found[place].shows, shape.kind)
-            found[place] = replace(found[place], titles=titles, shows=shows)
-    return found
+            merged[place] = joined[place] or shape
+    return merged
 
 
-def _each(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:
+def _per_number_confidence(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:
     """Return the level of each number at which all of them hold at once [Bonferroni]."""
+    # Every number of every group, of all columns.
     numbers = sum(len(shape.titles) * shape.answered for shape in shapes)
     return 1 - (1 - confidence) / max(numbers, 1)
 
 
-def _part(shape: Shape, level: Epsilon, confidence: Fraction, told: Told | None) -> Part:
-    made = _made(shape, level, told)
-    if shape.kind is Kind.QUANTILE and isinstance(made[0], ScoreMechanism):
-        shape = replace(shape, ends=quantile_ends(made[0], confidence))
-    return Part(shape, made, confidence)
-
-
-def _made(shape: Shape, level: Epsilon, told: Told | None) -> tuple[AnyMechanism, ...]:
-    if shape.kind is Kind.FOUND:
-        draw, (choice, counting) = shape.draws[0], _split(shape, level)
-        chosen = prove_selection(
-            shape.table.needed_population(), choice, shape.delta / draw.width,
-            neighbours=draw.neighbours.value,
-        )  # fmt: skip
-        return chosen, mechanism_for(draw, counting, told)
-    return tuple(
-        mechanism_for(draw, each, told)
-        for draw, each in zip(shape.draws, _split(shape, level), strict=True)
-    )
+def _planned(
+    shape: Shape,
+    level: Epsilon,
+    confidence: Fraction,
+    progress: ProgressCallback | None,
+) -> PlannedRelease:
+    """Return a shape with its mechanisms, drawn in the way that has the least error."""
+    planned = []
+    for way in shape.ways():
+        drawn = way.planned(level, confidence)
+        noises = tuple(
+            mechanism_for(draw, each, progress, has_ends=not drawn.draws_freely)
+            for draw, each in zip(drawn.draws, _split(drawn, level), strict=True)
+        )
+        planned.append(PlannedRelease(drawn, level, noises, confidence))
+    first, *others = planned
+    # Ways to draw the same numbers at the same ε: the smallest error wins.
+    return min(planned, key=lambda part: max(part.errors)) if others else first
 
 
 def _least(
-    shapes: Sequence[Shape], error: Fraction, confidence: Fraction, told: Told | None
+    shapes: Sequence[Shape],
+    wanted: Sequence[Fraction],
+    confidence: Fraction,
+    progress: ProgressCallback | None,
 ) -> Epsilon:
-    """Return the least ε, to three digits, at which every number keeps an error."""
+    """Return the least ε, to three digits, at which every number keeps its error.
+
+    Wanted is one error for all numbers, or one for each table of a job.
+    """
+    error = min(wanted)
     for shape in shapes:
-        if not has_error(shape):
+        if not shape.error_is_known:
             raise InputError(
                 f"the error of {', '.join(shape.titles)} depends on the data: give --epsilon, or "
                 "see what an ε promises with --dry-run"
@@ -632,23 +925,29 @@ def _least(
 
     def suffices(level: Epsilon) -> bool:
         each = level.scaled(Fraction(1, len(shapes)))
-        parts = (Part(shape, _made(shape, each, told), confidence) for shape in shapes)
-        return all(x <= error for part in parts for x in part.error)
+        # Lazily: the first part that is too wide ends the test.
+        parts = (_planned(shape, each, confidence, progress) for shape in shapes)
+        return all(
+            x <= most
+            for part in parts
+            for x, most in zip(part.errors, itertools.cycle(wanted), strict=False)
+        )
 
     def usual_suffices(level: Fraction) -> bool:
         each = Epsilon.of(level).scaled(Fraction(1, len(shapes)))
-        for shape in shapes:
-            is_mean = shape.kind is Kind.MEAN and Kind.SUM not in shape.shows
-            people = shape.table.needed_population() if is_mean else 1
-            if _usual(shape, _split(shape, each)[-1], confidence) > error * people:
-                return False
-        return True
+        spreads = (usual_spread(shape, each, confidence) for shape in shapes)
+        pairs = zip(shapes, spreads, strict=True)
+        errors = [shape.usual_errors(spread or Fraction(0)) for shape, spread in pairs]
+        return all(x <= error for mine in errors for x in mine)
 
     # All numbers of three digits; the usual noise tells where to look.
     digits = (Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000))
     levels = [level for level in digits if level <= LARGEST_UNBOUNDED]
+    # Our noise is about as good as the usual one, so its level is a good first guess.
     start = bisect.bisect_left(levels, True, key=usual_suffices)
-    found = least_that(lambda place: suffices(Epsilon.of(levels[place])), len(levels), start)
+    found = galloping_search(
+        lambda place: suffices(Epsilon.of(levels[place])), len(levels), start
+    )
     if found == len(levels):
         raise InputError(
             f"no ε up to {LARGEST_UNBOUNDED} keeps an error of {float(error):g}: allow a larger one"
@@ -659,7 +958,9 @@ def _least(
 # -- how good it is -----------------------------------------------------------------------------
 
 
-def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any = "0.95") -> int:
+def usual_error(
+    question: str, neighbours: str, epsilon: Level, confidence: Any = "0.95"
+) -> int:
     r"""Return the error that independent two-sided geometric noise would have.
 
     Everybody's tool adds noise of scale :math:`\Delta/\varepsilon` to each number, Δ being the
@@ -671,117 +972,66 @@ def usual_error(question: str, neighbours: str, epsilon: Level, confidence: Any 
     """
     kind, _, rest = question.partition("(")
     sizes = [int(size) for size in rest.rstrip(")").split(",")]
+    # L1 sensitivity by the kind of question.
     spread = {"sum": sizes[-1], "counts": sizes[-1], "histogram": 2}.get(kind, 1)
     if kind == "histogram" and not Neighbours.of(neighbours).allows_change:
         spread = 1
+    return geometric_error(Fraction(spread), Epsilon.of(epsilon), confidence)
+
+
+def geometric_error(sensitivity: Fraction, epsilon: Epsilon, confidence: Any) -> int:
+    """Return the error of two-sided geometric noise of scale sensitivity/ε."""
     # The logarithm of α, not that of its float: of a small ε that is 0.
-    rate, outside = float(Epsilon.of(epsilon)) / spread, float(1 - level_of(confidence))
+    rate = float(epsilon) / float(sensitivity)
+    outside = float(1 - level_of(confidence))
+    # Two-sided geometric: P(|X| > k) = 2α^{k+1}/(1 + α), solved for k.
     steps = -math.log(outside * (1 + math.exp(-rate)) / 2) / rate - 1
     return max(math.ceil(steps - 1e-9), 0)
 
 
-def _usual(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction:
-    """Return the error of the usual noise, of a mean that of its sum, at its draw's ε."""
-    draw = shape.draws[-1]
-    found = usual_error(draw.query, draw.neighbours.value, epsilon, confidence)
-    return found * shape.step
+def usual_spread(shape: Shape, epsilon: Epsilon, confidence: Any) -> Fraction | None:
+    """Return the error that the usual noise would have at the ε of the whole question."""
+    # Without a known error there is nothing to compare.
+    if shape.sensitivity is None or not shape.error_is_known:
+        return None
+    in_steps = shape.sensitivity / shape.step
+    return geometric_error(in_steps, epsilon, confidence) * shape.step
 
 
-def error_texts(part: Part) -> dict[str, str]:
-    """Say what error the numbers of a question will have, by their titles."""
-    shape, made, errors = part.shape, part.mechanisms[0], part.error
-    share = f"({float(part.confidence) * 100:.4g} %)"
-    what = ", ".join(shape.titles)
-    if isinstance(made, ScoreMechanism):
-        return {what: str(_score_error(part))}
-    if not errors:
-        return {what: "a remainder"}
-    if shape.kind is not Kind.MEAN:
-        return {what: " and ".join(f"± {float(x):.4g}" for x in _few(errors)) + f" {share}"}
-    about = f" for {part.people:,} people" if shape.is_divided else ""
-    return {
-        title: f"± {float(x):.4g}{about if kind is Kind.MEAN else ''} {share}"
-        for title, kind, x in zip(shape.titles, shape.shows, errors, strict=True)
-    }
-
-
-def _score_error(part: Part) -> ScoreError:
-    """Return the error of a number by scores; of an interval, that of both of its ends."""
-    made, confidence = part.mechanisms[0], part.confidence
-    assert isinstance(made, ScoreMechanism)
-    if part.shape.ends is None:
-        return score_error(made, confidence)
-    # An end is as far from its own quantile as that is from the one that is asked for.
-    found = score_error(made, 1 - (1 - confidence) / 2)
-    return replace(found, confidence=confidence, gap=2 * (found.gap or 0) + 2)
-
-
-def _few(errors: Sequence[Any]) -> Sequence[Any]:
-    """Keep one error where all numbers have the same."""
-    return tuple(dict.fromkeys(errors))
-
-
-def _quality(part: Part) -> list[str]:
-    notes = [_claim(*pair) for pair in zip(part.shape.draws, part.mechanisms, strict=True)]
-    shape, sums = part.shape, (*part.shape.shows, part.shape.kind)
-    if shape.table.person is not None and (shape.axes or not shape.people):
-        what = f"{'groups' if shape.people else 'rows'} that count: {shape.rows_per_person}"
-        notes.append(f"Of each person, {what} at most, the first in the order of their values.")
-    if Kind.SUM in sums and shape.is_fixed and shape.column and not shape.column.complete:
-        added = float(shape.missing * shape.step)
-        notes.append(f"Whoever has no {shape.column.name} adds {added:g} to the sum.")
-    theirs = part.usual
-    if theirs is not None:
-        mine = max(part.error)
-        same = f"{float(theirs):.4g}" == f"{float(mine):.4g}"
-        notes.append(
-            "The usual noise has the same error here."
-            if same
-            else f"The usual noise would have ± {float(theirs):.4g} instead of ± {float(mine):.4g}."
-        )
+def _quality(part: PlannedRelease, columns: int) -> list[str]:
+    """Say how good the noise of a release is, and what the usual noise would have."""
+    shape = part.shape
+    notes = []
+    for draw, noise in zip(shape.draws, part.noises, strict=True):
+        reasons = _stand_in_reasons(shape, draw, columns)
+        note = noise.claim()
+        # A claim of optimality about a stand-in must not be read as one about the question.
+        if reasons and noise.is_optimal and not draw.delta:
+            why = ", and ".join(reasons)
+            # First, so that nobody takes the claim for one about the question.
+            note = f"{stand_in_sentence(draw.query, noise.epsilon, why)} {note}"
+        notes.append(note)
+    notes += shape.notes()
+    usual = [error for error in part.usual_errors if error is not None]
+    if usual and shape.sensitivity is not None:
+        ours = max(part.errors)
+        notes.append(usual_sentence(ours, max(usual), shape.sensitivity, part.epsilon))
     return notes
 
 
-def _choice_claim(made: Mechanism) -> str:
-    """Say which groups a mechanism keeps."""
-    last = made.shape[0] - 1
-    keeps = next(k for k in range(last + 1) if k == last or made.row_weights(k)[1] * 2 > made.total)
-    best = verdict_of(made).optimal_within is not None
-    return (
-        f"A group is shown if it is large enough: one of {keeps} people as likely as not, one of "
-        f"{last} or more for certain, one person alone with probability {float(made.delta):.2g}."
-        + (" No private choice shows more." if best else "")
-    )
-
-
-def _claim(draw: Draw, made: AnyMechanism) -> str:
-    """Say what is proved of a mechanism's noise."""
-    if isinstance(made, ScoreMechanism):
-        what = "" if made.rank is None else "An interval of "
-        return f"{what}{draw.query} is drawn by scores, from the counts of all: proved private."
-    if made.delta:
-        return _choice_claim(made)
-    noise, gap = f"The noise of {draw.query}", _gap(made)
-    if gap is None:
-        return f"{noise} is proved private; how near to the best it is, is not."
-    near = f"proved within {100 * float(gap):.2g} % of the best"
-    best = "proved best" if gap <= NEGLIGIBLE else near
-    if verdict_of(made).unbounded_within is None:
-        return f"{noise} is {best}."
-    loss = usual_loss(made.question)
-    return f"{noise} is {best} by its {loss} loss: in the worst case, away from the ends."
-
-
-def _gap(made: AnyMechanism) -> Fraction | None:
-    """Return by what part of its loss a mechanism is proved to be near the best, or ``None``."""
-    if isinstance(made, ScoreMechanism):
-        return None
-    verdict = verdict_of(made)
-    known = [verdict.unbounded_within, verdict.optimal_within]
-    within = next((x for x in known if x is not None), None)
-    if within is None or not made.expected_loss:
-        return None
-    return Fraction(within) / made.expected_loss
+def _stand_in_reasons(shape: Shape, draw: Draw, columns: int) -> list[str]:
+    """Return why a proof about a draw is not one about the question that was asked."""
+    reasons = shape.stand_in_reasons()
+    shares = {"columns": columns, "draws": len(shape.draws)}
+    divided = [f"{many} {among}" for among, many in shares.items() if many > 1]
+    if divided:
+        # A divided ε is optimal for each draw, not for all of them together.
+        reasons.append(f"ε is divided among {' and '.join(divided)}")
+    if draw.width > 1:
+        reasons.append(f"one person can make {draw.width} such steps, each paid for")
+    elif draw.neighbours is not shape.table.neighbours:
+        reasons.append(f"its neighbours are those of {draw.neighbours.value}")
+    return reasons
 
 
 # -- the ledger ---------------------------------------------------------------------------------
@@ -794,9 +1044,10 @@ def _remaining(
     account = None
     if isinstance(ledger, Ledger) or Store(ledger).exists:
         book = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-        account = book.account(f"table {shape.table.name}")
+        account = book.account(shape.table.account)
     if account is not None:
         return account.remaining
+    # A new table: the budget that was declared or given is what is left.
     return shape.table.budget if budget is None else budget_of(budget)
 
 
@@ -806,8 +1057,12 @@ def job_key(made: Plan) -> str:
     Asked again, what was answered is found by it, and not paid again.
     """
     texts = [
-        [str(one.wanted.sql), str(one.epsilon), [m.digest for p in one.parts for m in p.mechanisms]]
-        + [p.shape.ends for p in one.parts if p.shape.ends]
+        [
+            *(str(view.spec.sql) for view in one.views),
+            str(one.epsilon),
+            # Mechanisms are part of the key: another design is another request.
+            [noise.digest for part in one.parts for noise in part.noises],
+        ]
         for one in made.questions
     ]
     table = made.questions[0].parts[0].shape.table.name
@@ -817,7 +1072,7 @@ def job_key(made: Plan) -> str:
 # -- several questions in one text ----------------------------------------------------------------
 
 
-def read_job(text: str) -> list[Wanted]:
+def read_job(text: str) -> list[QuestionSpec]:
     """Read a file of SELECTs: comments before one name it, weigh it or state the error wanted.
 
     >>> job = '''
@@ -832,9 +1087,10 @@ def read_job(text: str) -> list[Wanted]:
     """
     from tightrope.publish.sql_reader import statements
 
-    found: list[Wanted] = []
+    found: list[QuestionSpec] = []
+    # Tokens, not a split at semicolons: texts may contain them.
     for before, sql in statements(text):
-        now = Wanted(sql)
+        now = QuestionSpec(sql)
         for line in before.splitlines():
             if line.strip().startswith("--"):
                 now = _noted(now, line.strip()[2:])
@@ -844,15 +1100,19 @@ def read_job(text: str) -> list[Wanted]:
     return found
 
 
-def _noted(now: Wanted, note: str) -> Wanted:
+def _noted(now: QuestionSpec, note: str) -> QuestionSpec:
     word, colon, rest = note.partition(":")
-    word, rest = word.strip().lower(), rest.strip()
+    word = word.strip().lower()
+    rest = rest.strip()
+    # Other comments are for people.
     if not colon or word not in ("name", "weight", "error"):
         return now
     if word == "name":
         return replace(now, name=rest[:100])
     number = positive(rest, f"-- {word}")
-    return replace(now, weight=number) if word == "weight" else replace(now, error=number)
+    return (
+        replace(now, weight=number) if word == "weight" else replace(now, error=number)
+    )
 
 
 def positive(value: Any, what: str) -> Fraction:

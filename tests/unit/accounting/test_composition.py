@@ -43,7 +43,9 @@ def test_the_closed_form_of_kairouz_oh_and_viswanath():
     k = 9
     found = optimal_composition([("ln(2)", k)])
     for i in range(k // 2 + 1):
-        terms = [math.comb(k, j) * (2 ** (k - j) - 2 ** (k - 2 * i + j)) for j in range(i)]
+        terms = [
+            math.comb(k, j) * (2 ** (k - j) - 2 ** (k - 2 * i + j)) for j in range(i)
+        ]
         exact = Fraction(sum(terms), 3**k)
         level = Epsilon(Fraction(k - 2 * i), Fraction(2))
         assert 0 <= found.delta(level) - exact < Fraction(1, 2**90)
@@ -61,7 +63,9 @@ def test_dp_accounting_agrees_on_discrete_laplace_noise(sensitivity):
     # Two rows of the noise: outputs up to one answer, between both, and from the other on.
     ratio = Epsilon.of(level).ratio
     half = Fraction(1, 1) / (1 + 1 / ratio)
-    inner = [(1 - 1 / ratio) / (1 + 1 / ratio) / ratio**d for d in range(1, sensitivity)]
+    inner = [
+        (1 - 1 / ratio) / (1 + 1 / ratio) / ratio**d for d in range(1, sensitivity)
+    ]
     below = half / ratio**sensitivity
     row = [half, *inner, below]
     unit = math.lcm(*(x.denominator for x in row))
@@ -79,7 +83,8 @@ def random_curve(chance: random.Random) -> TradeOff:
     for row in rows:
         row[0] += 1
     return TradeOff(
-        tuple(x * sum(rows[1]) for x in rows[0]), tuple(x * sum(rows[0]) for x in rows[1])
+        tuple(x * sum(rows[1]) for x in rows[0]),
+        tuple(x * sum(rows[0]) for x in rows[1]),
     )
 
 
@@ -94,7 +99,9 @@ def test_composed_curves_equal_the_enumeration_of_the_product():
             p = Fraction(one.null[a] * two.null[b], one.total * two.total)
             q = Fraction(one.other[a] * two.other[b], one.total * two.total)
             masses[a, b] = [p, q]
-        order = sorted(masses.values(), key=lambda m: m[0] / (m[0] + m[1]) if sum(m) else 0)
+        order = sorted(
+            masses.values(), key=lambda m: m[0] / (m[0] + m[1]) if sum(m) else 0
+        )
         alarm, miss = Fraction(0), Fraction(1)
         for p, q in order:
             alarm, miss = alarm + p, miss - q
@@ -129,11 +136,15 @@ def test_curves_cost_at_most_their_levels():
     channel = certify(GeometricChannel(6, "0.3"), "count(5)", "0.3").channel()
     worst = worst_curve(channel, query("count(5)").graph)
     levels = optimal_composition([("0.3", 50)]).epsilon("1e-6")
-    assert optimal_composition([(worst, 50)]).epsilon("1e-6") <= levels + Fraction(1, 10**9)
+    assert optimal_composition([(worst, 50)]).epsilon("1e-6") <= levels + Fraction(
+        1, 10**9
+    )
     flat = rational([["3/8", "3/8", "1/4"], ["1/4", "3/8", "3/8"]])
     milder = worst_curve(flat, PathPower(2))
     levels = optimal_composition([("ln(3/2)", 50)]).epsilon("1e-6")
-    assert optimal_composition([(milder, 50)]).epsilon("1e-6") < levels * Fraction(9, 10)
+    assert optimal_composition([(milder, 50)]).epsilon("1e-6") < levels * Fraction(
+        9, 10
+    )
 
 
 def test_the_corner_of_the_geometric_mechanism():
@@ -141,16 +152,23 @@ def test_the_corner_of_the_geometric_mechanism():
     ends = [Fraction(2, 3), *[Fraction(1, 3)] * 7, Fraction(2, 3)]
     exact = rational([[ends[o] / 2 ** abs(i - o) for o in range(9)] for i in range(9)])
     assert worst_curve(exact, PathPower(9)) == TradeOff.randomized_response("ln(2)")
-    assert worst_curve(exact, PathPower(9)).corners[1] == (Fraction(1, 3), Fraction(1, 3))
+    assert worst_curve(exact, PathPower(9)).corners[1] == (
+        Fraction(1, 3),
+        Fraction(1, 3),
+    )
     made = certify(GeometricChannel(9, "ln(2)"), "count(8)", "ln(2)").channel()
     worst = worst_curve(made, query("count(8)").graph)
-    assert [float(x) for x in worst.corners[1]] == pytest.approx([1 / 3, 1 / 3], abs=1e-13)
+    assert [float(x) for x in worst.corners[1]] == pytest.approx(
+        [1 / 3, 1 / 3], abs=1e-13
+    )
     assert TradeOff.randomized_response("ln(2)").is_below(worst)
 
 
 def test_worst_over_edges_and_directions():
     """No edge is worst everywhere: the hull is below all of them, and no higher curve is."""
-    channel = rational([["1/2", "1/2", "0"], ["1/4", "3/4", "0"], ["1/4", "1/4", "1/2"]])
+    channel = rational(
+        [["1/2", "1/2", "0"], ["1/4", "3/4", "0"], ["1/4", "1/4", "1/2"]]
+    )
     worst = worst_curve(channel, PathPower(3))
     edges = [TradeOff.of(channel, i, h) for i, h in ((0, 1), (1, 0), (1, 2), (2, 1))]
     assert all(worst.is_below(edge) for edge in edges)
@@ -188,7 +206,9 @@ def test_refusals():
     with pytest.raises(InputError, match="at least one release"):
         optimal_composition([])
     with pytest.raises(InputError, match="one grid"):
-        PrivacyLoss.randomized_response("0.1").compose(PrivacyLoss.randomized_response("0.7"))
+        PrivacyLoss.randomized_response("0.1").compose(
+            PrivacyLoss.randomized_response("0.7")
+        )
     with pytest.raises(TooLarge, match="PrivacyLoss"):
         TradeOff((3, 1), (1, 3)).compose(TradeOff((3, 2, 1), (1, 2, 3)), most=5)
 

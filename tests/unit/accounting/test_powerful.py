@@ -38,14 +38,18 @@ def test_a_share_of_nine_tenths_against_nineteen_twentieths():
 @pytest.mark.parametrize("delta", [0, 1e-3])
 def test_formula_and_linear_program(null, other, delta):
     found = most_powerful_test(12, null, other, "0.7", 0.1, delta=delta)
-    assert found.power == pytest.approx(by_linear_program(12, null, other, 0.7, 0.1, delta), 1e-9)
+    assert found.power == pytest.approx(
+        by_linear_program(12, null, other, 0.7, 0.1, delta), 1e-9
+    )
 
 
 def test_a_size_that_delta_alone_exceeds():
     """The chances stay at 0 until few enough are left."""
     found = most_powerful_test(30, 0.9, 0.95, 1, 1e-3, delta=0.1)
     assert found.chances[20] == 0
-    assert found.power == pytest.approx(by_linear_program(30, 0.9, 0.95, 1, 1e-3, 0.1), 1e-9)
+    assert found.power == pytest.approx(
+        by_linear_program(30, 0.9, 0.95, 1, 1e-3, 0.1), 1e-9
+    )
 
 
 def test_equal_shares_are_refused():

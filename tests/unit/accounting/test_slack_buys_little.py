@@ -30,7 +30,9 @@ def least_loss(n: int, epsilon: float, delta: float) -> float:
     sums = lil_matrix((n, cells + slack))
     for i in range(n):
         sums[i, i * n : (i + 1) * n] = 1
-    found = linprog(costs, upper.tocsr(), right, sums.tocsr(), np.ones(n), method="highs-ds")
+    found = linprog(
+        costs, upper.tocsr(), right, sums.tocsr(), np.ones(n), method="highs-ds"
+    )
     return float(found.fun)
 
 
