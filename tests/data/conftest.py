@@ -2,11 +2,13 @@
 
 import csv
 import datetime
+import hashlib
 import itertools
 import os
 import socket
 import sqlite3
 import warnings
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 
@@ -32,7 +34,9 @@ from tightrope.queries import query
 ROWS = [
     (
         None if i > 115 else i // 2,
-        None if i % 17 == 0 else (500 if i % 19 == 0 else (-3 if i % 23 == 0 else i * 7 % 90)),
+        None
+        if i % 17 == 0
+        else (500 if i % 19 == 0 else (-3 if i % 23 == 0 else i * 7 % 90)),
         ["north", "south", "west", None, "atlantis"][i * i % 5],
         i % 3 == 0,
         datetime.date(1950, 1, 1) + datetime.timedelta(days=211 * i),
@@ -50,7 +54,7 @@ budget = "400"
 age = { bounds = [0, 90] }
 region = { values = ["north", "south", "west"] }
 smoker = { type = "boolean" }
-born = { type = "date" }
+born = { bounds = [1950-01-01, 2030-12-31] }
 
 [tables.people.partitions.region]
 column = "region"
@@ -86,6 +90,25 @@ budget = "400"
 age = { bounds = [0, 90] }
 """
 
+
+def rows_that_count(rows, keep, value, secret=""):
+    """Return the rows of each person that count, by the same hash in plain Python.
+
+    The value of a row is what the answer depends on: its place among the groups, or its name.
+    """
+    copies = Counter()
+    hashed = []
+    for row in rows:
+        about = (row[0], value(row))
+        copies[about] += 1
+        text = f"{secret}/{row[0]}/{value(row)}/{copies[about]}"
+        hashed.append((row[0], hashlib.md5(text.encode()).hexdigest(), row))
+    kept = {}
+    for person, _, row in sorted(hashed, key=lambda one: one[:2]):
+        kept.setdefault(person, []).append(row)
+    return [row for mine in kept.values() for row in mine[:keep]]
+
+
 _COLUMNS = "id integer, age integer, region text, smoker boolean, born date"
 
 
@@ -112,7 +135,10 @@ def spark(parquet, tmp_path_factory):
             .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
             .config("spark.sql.adaptive.enabled", "false")
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+            .config(
+                "spark.driver.extraJavaOptions",
+                "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            )
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("spark")))
@@ -206,7 +232,11 @@ def as_type(value, kind):
     """Return what a column of a strict type can hold of a value: itself, or nothing."""
     if kind in ("hugeint", "bigint"):
         most = 2**127 if kind == "hugeint" else 2**63
-        fits = isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
+        fits = (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and -most <= value < most
+        )
         return value if fits else None
     if kind == "double":
         return float(value) if isinstance(value, float) else None
@@ -215,20 +245,29 @@ def as_type(value, kind):
     if kind in ("text", "utf8"):
         if isinstance(value, bytes):
             return value if kind == "text" else None
-        return value if isinstance(value, str) and (kind == "utf8" or "\0" not in value) else None
+        return (
+            value
+            if isinstance(value, str) and (kind == "utf8" or "\0" not in value)
+            else None
+        )
     wanted = bool if kind == "boolean" else datetime.date
     return value if type(value) is wanted else None
 
 
 def strictly(rows, kinds):
-    return [tuple(as_type(v, kind) for v, kind in zip(row, kinds, strict=True)) for row in rows]
+    return [
+        tuple(as_type(v, kind) for v, kind in zip(row, kinds, strict=True))
+        for row in rows
+    ]
 
 
 def arrow(rows, text="text"):
     kinds = ("bigint", "bigint", "double", text, "boolean", "date")
     types = (pa.int64(), pa.int64(), pa.float64(), pa.binary(), pa.bool_(), pa.date32())
     held = list(zip(*strictly(rows, kinds), strict=True))
-    raw = [v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in held[3]]
+    raw = [
+        v.encode("utf-8", "surrogatepass") if isinstance(v, str) else v for v in held[3]
+    ]
     arrays = [pa.array(raw if k == 3 else held[k], types[k]) for k in range(6)]
     # Text by its type, bytes by its content: nobody looked whether it is UTF-8.
     arrays[3] = pa.Array.from_buffers(pa.string(), len(raw), arrays[3].buffers())
@@ -257,14 +296,19 @@ class Kept:
 class Csv(Kept):
     def write(self):
         self.place = self.folder / "people.csv"
-        with self.place.open("w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        with self.place.open(
+            "w", newline="", encoding="utf-8", errors="surrogateescape"
+        ) as file:
             out = csv.writer(file)
             out.writerow(COLUMNS)
             for row in self.rows:
                 shown = [
-                    v.decode(errors="surrogateescape") if isinstance(v, bytes) else v for v in row
+                    v.decode(errors="surrogateescape") if isinstance(v, bytes) else v
+                    for v in row
                 ]
-                out.writerow([None if v is None else str(v).replace("\0", "") for v in shown])
+                out.writerow(
+                    [None if v is None else str(v).replace("\0", "") for v in shown]
+                )
 
 
 class Parquet(Kept):
@@ -295,7 +339,9 @@ class Polars(Kept):
         kinds = ("bigint", "bigint", "double", "utf8", "boolean", "date")
         types = (pl.Int64, pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Date)
         schema = dict(zip(COLUMNS, types, strict=True))
-        self.place = pl.DataFrame(strictly(self.rows, kinds), schema=schema, orient="row")
+        self.place = pl.DataFrame(
+            strictly(self.rows, kinds), schema=schema, orient="row"
+        )
 
 
 class Lazy(Polars):
@@ -334,13 +380,17 @@ class DuckDB(Kept):
             self._insert(db, [row])
 
     def change(self, row):
-        self.put(row, "delete from people where rowid = (select min(rowid) from people)")
+        self.put(
+            row, "delete from people where rowid = (select min(rowid) from people)"
+        )
 
 
 class SQLite(Kept):
     def write(self):
         self.place = f"sqlite:///{self.folder / 'people.sqlite'}"
-        self._run("create table people (id, age, height, region, smoker, born)", self.rows)
+        self._run(
+            "create table people (id, age, height, region, smoker, born)", self.rows
+        )
 
     def _run(self, first, rows):
         with sqlite3.connect(self.folder / "people.sqlite") as db:
@@ -348,11 +398,15 @@ class SQLite(Kept):
             for row in rows:
                 big = (Decimal, datetime.date)
                 held = [
-                    str(v) if isinstance(v, big) or (type(v) is int and abs(v) >= 2**63) else v
+                    str(v)
+                    if isinstance(v, big) or (type(v) is int and abs(v) >= 2**63)
+                    else v
                     for v in row
                 ]
                 # Bytes that call themselves a text.
-                wrap = ["cast(? as text)" if isinstance(v, bytes) else "?" for v in held]
+                wrap = [
+                    "cast(? as text)" if isinstance(v, bytes) else "?" for v in held
+                ]
                 db.execute(f"insert into people values ({', '.join(wrap)})", held)
         db.close()
 
@@ -360,7 +414,9 @@ class SQLite(Kept):
         self._run("select 1", [row])
 
     def change(self, row):
-        self._run("delete from people where rowid = (select min(rowid) from people)", [row])
+        self._run(
+            "delete from people where rowid = (select min(rowid) from people)", [row]
+        )
 
 
 class PostgreSQL(Kept):

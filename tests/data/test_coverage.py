@@ -8,16 +8,23 @@ from fractions import Fraction
 import pandas as pd
 import pytest
 
-from tightrope.asking.answers import estimates
 from tightrope.asking.planning import plan
-from tightrope.certify import ScoreMechanism
+from tightrope.certify import Bracket
 from tightrope.publish import parse_facts
-from tightrope.publish.sampler import LatticeSampler, Sampler, ScoreSampler
-from tightrope.publish.shapes import Kind, answers_of
+from tightrope.publish.sampler import (
+    BracketSampler,
+    LatticeSampler,
+    Sampler,
+    ScoreSampler,
+)
+from tightrope.publish.shapes import Count, Counts, Mean, Mode, Quantile, Sum, estimates
 from tightrope.publish.sources import check_columns, open_source
-from tightrope.publish.sql_writer import compiled
+from tightrope.publish.sql_writer import Opened, compiled
 
-RELEASES, LEAST = 10_000, 0.941  # of 50,000 such series, a share of 0.95 is below this in one
+RELEASES, LEAST = (
+    10_000,
+    0.941,
+)  # of 50,000 such series, a share of 0.95 is below this in one
 
 FACTS = """
 [tables.people]
@@ -67,56 +74,84 @@ QUESTIONS = [
 
 def drawer(mechanism, answer, shape):
     """Return a function that draws one output for a true answer."""
-    if isinstance(mechanism, ScoreMechanism):
-        low = 0 if mechanism.rank is None else shape.bounds[0]
-        sampler = ScoreSampler(mechanism, answer)
+    if isinstance(mechanism.file, Bracket):
+        triples = BracketSampler(mechanism.file, answer)
+        return lambda: shape.output(triples.draw())
+    if mechanism.sees_counts:
+        low = shape.output(0)
+        sampler = ScoreSampler(mechanism.file, answer)
         return lambda: low + sampler.draw_index()
+    mechanism = mechanism.file
     if mechanism.noise is not None:
-        return functools.partial(next, iter(LatticeSampler(mechanism, answer).draws(RELEASES)))
+        draws = LatticeSampler(mechanism, answer).draws(RELEASES)
+        return functools.partial(next, iter(draws))
     outputs = iter(Sampler(mechanism, mechanism.input_index(answer)).draws(RELEASES))
     return functools.partial(next, outputs)
 
 
-def true_answers(shape):
+def fetched(shape):
     with open_source(ROWS, shape.table) as source:
-        sql = compiled(shape, source, check_columns(source, shape.columns))
+        sql = compiled(
+            shape,
+            {shape.table.name: Opened(source, check_columns(source, shape.columns))},
+        )
         source.prepare(shape.columns)
-        return answers_of(shape, source.fetch(sql))
+        return source.fetch(sql)
+
+
+def true_answers(shape):
+    return shape.answers(fetched(shape))
+
+
+def true_pair_numbers(shape):
+    """Return the means, sums and counts themselves: a drawn pair has a rounded sum."""
+    told = []
+    for total, n, _ in shape.cell_numbers(fetched(shape)):
+        mean = Fraction(total, n) if n else None
+        known = {Sum.kind: total * shape.step, Mean.kind: mean and mean * shape.step}
+        told += [known.get(kind, n) for kind in shape.shows]
+    return told
 
 
 def true_numbers(shape, answers):
     """Return what is published without noise; nothing for the mean of nobody."""
+    if isinstance(shape, Mean) and shape.is_pair:
+        return true_pair_numbers(shape)
     if shape.step != 1:
         whole = replace(shape, column=replace(shape.column, step=Fraction(1)))
         return [x * shape.step for x in true_numbers(whole, answers)]
     first = answers[0]
-    if shape.kind in (Kind.COUNT, Kind.COUNTS):
+    if isinstance(shape, Count | Counts):
         return list(first[0]) if isinstance(first[0], tuple) else first
-    if shape.kind is Kind.QUANTILE:
+    if isinstance(shape, Quantile):
         return [quantile(shape, counts) for counts in first]
     sums = [x + shape.draws[0].offset for x in first]
-    if shape.kind is Kind.SUM:
+    if shape.kind == Sum.kind:
         return sums
     if not shape.is_divided:
         return [Fraction(x, shape.table.population) for x in sums]
     counts = answers[1][0] if shape.axes else answers[1]
-    missing = shape.missing * (shape.table.population - counts[0]) if shape.is_fixed else 0
+    missing = (
+        shape.missing * (shape.table.population - counts[0]) if shape.is_fixed else 0
+    )
     told = []
     for place, n in enumerate(counts):
         if place < len(sums):
             total = sums[place] + shape.centre * n + missing
             mean = shape.centre + Fraction(sums[place], n) if n else None
-            told.append({Kind.SUM: total, Kind.MEAN: mean})
-        elif Kind.COUNT in shape.shows:
-            told.append({Kind.SUM: None, Kind.MEAN: None})
-    return [one.get(k, n) for one, n in zip(told, counts, strict=False) for k in shape.shows]
+            told.append({Sum.kind: total, Mean.kind: mean})
+        elif Count.kind in shape.shows:
+            told.append({Sum.kind: None, Mean.kind: None})
+    return [
+        one.get(k, n) for one, n in zip(told, counts, strict=False) for k in shape.shows
+    ]
 
 
 def quantile(shape, counts):
-    """Return the quantile of the rows themselves, without those that are added."""
-    mine = [counts[0] - shape.ends[0], *counts[1:]]
-    upto = itertools.accumulate(mine)
-    return shape.bounds[0] + [x >= shape.rank * sum(mine) for x in upto].index(True)
+    """Return the quantile of the rows."""
+    (rank,) = shape.ranks
+    reached = [x >= rank * sum(counts) for x in itertools.accumulate(counts)]
+    return shape.bounds[0] + reached.index(True)
 
 
 @pytest.mark.parametrize("near", ["change-one", "add-remove"])
@@ -126,7 +161,7 @@ def test_intervals_hold_the_truth(sql, near, tmp_path, monkeypatch):
     facts = parse_facts(FACTS.format(near=near))
     made = plan([sql], epsilon=1, data=ROWS, facts=facts, ledger=tmp_path / "ledger.db")
     ((part,),) = (question.parts for question in made.questions)
-    shape, mechanisms = part.shape, part.mechanisms
+    shape, mechanisms = part.shape, part.noises
     answers = true_answers(shape)
     draw = [
         [drawer(mechanism, answer, shape) for answer in mine]
@@ -138,8 +173,12 @@ def test_intervals_hold_the_truth(sql, near, tmp_path, monkeypatch):
         answer = outputs[0][0] if one else outputs
         return estimates(shape.reading, mechanisms, answer, made.confidence)
 
-    if shape.kind is Kind.MOST:
-        gap, (counts,), (one,) = mechanisms[0].promised_gap(Fraction(19, 20)), answers[0], draw[0]
+    if isinstance(shape, Mode):
+        gap, (counts,), (one,) = (
+            mechanisms[0].file.promised_gap(Fraction(19, 20)),
+            answers[0],
+            draw[0],
+        )
         held = sum(max(counts) - counts[one()] <= gap for _ in range(RELEASES))
         assert held >= LEAST * RELEASES
         return

@@ -8,15 +8,18 @@ as its neighbour does, and the two answers must be at most one step apart in the
 import datetime
 import itertools
 import random
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from tests.data.conftest import COLUMNS, DAY, FILES, Arrow, Csv, PostgreSQL
 
+from tightrope.proofs import prove_shown_count
 from tightrope.publish import parse_facts
+from tightrope.publish.noise import noise_of
 from tightrope.publish.sealed import SealedQuery
-from tightrope.publish.shapes import Kind
+from tightrope.publish.shapes import Declared, Mode
 from tightrope.publish.sources import dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
 from tightrope.queries import query
@@ -43,6 +46,11 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+def by_counts(shape):
+    """A value is found by the counts of all values."""
+    return replace(shape, by_score=True) if isinstance(shape, Mode) else shape
+
+
 def hostile_rows():
     """Rows with one hostile cell each, then rows that are hostile throughout, in any order."""
     rows = [
@@ -55,7 +63,10 @@ def hostile_rows():
     chance.shuffle(rows)
     # Somebody new each time, or nobody: a second row of one person is no neighbour's step.
     nobody = [None, "", float("nan"), "x", b"\xff", "1.5", 2.5]
-    return [(nobody[k % 7] if k % 3 == 0 else 1000 + k, *row[1:]) for k, row in enumerate(rows)]
+    return [
+        (nobody[k % 7] if k % 3 == 0 else 1000 + k, *row[1:])
+        for k, row in enumerate(rows)
+    ]
 
 
 FACTS = """
@@ -71,7 +82,7 @@ age = {{ bounds = [0, 90] }}
 height = {{ bounds = [-0.5, 2.5], step = 0.1 }}
 region = {{ values = ["north", "south", "west", "a\\nb", "", "x"] }}
 smoker = {{ type = "boolean" }}
-born = {{ type = "date" }}
+born = {{ bounds = [1980-01-01, 2009-12-31] }}
 """
 QUESTIONS = [
     "select count(*) from people where age > 30",
@@ -90,7 +101,12 @@ QUESTIONS = [
     "select sum(height) from people where smoker",
     "select smoker, median(height) from people group by smoker",
     "select smoker, count(distinct id) from people group by smoker",
+    "select count(distinct id) filter (where smoker), count(distinct id) from people",
     "select smoker, mode(region) from people group by smoker",
+    "select count(distinct region) from people where id in (90, 1001)",
+    "select floor(extract(year from born) / 10) as decade, count(*) from people group by decade",
+    "select extract(dow from born) as day, sum(age) from people where region like '_o%' "
+    "or upper(region) = 'X' group by day",
 ]
 
 
@@ -122,10 +138,13 @@ class Asked:
             facts = parse_facts(FACTS.format(near=near, person=person))
             words = [sql for sql in QUESTIONS if person or "distinct" not in sql]
             shapes = [read_shape(sql, facts, dialect) for sql in words]
-            self.shapes.append([replace(shape, by_score=True) for shape in shapes])
+            self.shapes.append([by_counts(shape) for shape in shapes])
         self.words = [sql for sql in QUESTIONS if "distinct" not in sql] + QUESTIONS
         self.draws = [
-            [(draw, Counts(near) if draw.by_score else graph_of(draw)) for draw in shape.draws]
+            [
+                (draw, Counts(near) if draw.by_score else graph_of(draw))
+                for draw in shape.draws
+            ]
             for shape in itertools.chain(*self.shapes)
         ]
 
@@ -139,10 +158,14 @@ class Asked:
     def steps(self, before, after):
         """Return the largest step of each question, a draw's width counted as one."""
         found = []
-        for draws, one, other, sql in zip(self.draws, before, after, self.words, strict=True):
+        for draws, one, other, sql in zip(
+            self.draws, before, after, self.words, strict=True
+        ):
             largest = 0
             for (draw, graph), here, there in zip(draws, one, other, strict=True):
-                moves = [int(graph.distance(i, j)) for i, j in zip(here, there, strict=True)]
+                moves = [
+                    int(graph.distance(i, j)) for i, j in zip(here, there, strict=True)
+                ]
                 largest = max(largest, -(-sum(moves) // draw.width))
             found.append((largest, sql))
         return found
@@ -188,8 +211,14 @@ def turning():
     nan = float("nan")
     yield from (("a", 31, nan, "north", True, DAY), (90, 60, nan, "x", False, DAY))
     yield from ((91, 61, 1.2, "west", True, DAY), (92, -1, 1e101, "south", False, DAY))
-    yield from ((93, 91, float("inf"), "", True, DAY), (94, 2**62, -1e101, "a\nb", True, DAY))
-    yield from ((None, 40, 1.5, b"north\xff", True, DAY), (95, None, None, None, None, None))
+    yield from (
+        (93, 91, float("inf"), "", True, DAY),
+        (94, 2**62, -1e101, "a\nb", True, DAY),
+    )
+    yield from (
+        (None, 40, 1.5, b"north\xff", True, DAY),
+        (95, None, None, None, None, None),
+    )
 
 
 @pytest.mark.parametrize("kind", FILES)
@@ -208,6 +237,65 @@ def test_postgresql(server):
             walk(kept, rows[:steps], near, move)
 
 
+# -- groups that nobody declared ------------------------------------------------------------------
+
+FOUND = [
+    "select region, count(*) from people group by region",
+    "select region, count(distinct id) from people group by region",
+    "select age, count(*) from people where smoker group by age",
+]
+
+
+def sizes(place, near):
+    """Return the sizes of the groups that are found: noise so exact that it shows all of them."""
+    exact = noise_of(prove_shown_count(2000, "40", "0.9999999999"))
+    columns = (
+        "age = { bounds = [0, 90] }",
+        'region = { values = ["north", "south", "west", "a\\nb", "", "x"] }',
+    )
+    written = FACTS.format(near=near, person='person = "id"\ncontributions = 1')
+    for column in columns:
+        name = column.partition(" ")[0]
+        kind = "integer" if name == "age" else "text"
+        written = written.replace(column, f'{name} = {{ type = "{kind}" }}')
+    for sql in FOUND:
+        shape = read_shape(sql, parse_facts(written), dialect_of(place))
+        with open_source(place, shape.table) as source:
+            shown = SealedQuery(source, shape).draw([exact])
+        yield Counter(dict(map(tuple, shown)))
+
+
+def walk_found(kept, rows, near, move):
+    before = [*sizes(kept.place, near)]
+    moved = set()
+    for row in rows:
+        move(kept, row)
+        after = [*sizes(kept.place, near)]
+        for sql, one, other in zip(FOUND, before, after, strict=True):
+            steps = (one - other).total() + (other - one).total()
+            assert steps <= 1 + (near != "add-remove"), (row, sql)
+            moved |= {sql} if steps else set()
+        before = after
+    return moved
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_found_groups(kind, tmp_path):
+    rows = hostile_rows()
+    kept = kind(tmp_path, FIRST + rows[3:])
+    moved = walk_found(kept, rows[:2], "add-remove", kind.put)
+    moved |= walk_found(kept, rows[2:3], "change-one", kind.change)
+    assert moved
+
+
+def test_found_groups_in_postgresql(server):
+    rows = FIRST + hostile_rows()
+    kept = PostgreSQL(server, rows[20:])
+    with kept.db:
+        moved = walk_found(kept, rows[:20], "add-remove", PostgreSQL.put)
+    assert moved == set(FOUND)
+
+
 # -- people with several rows -------------------------------------------------------------------
 
 SEVERAL = [
@@ -215,6 +303,8 @@ SEVERAL = [
     "select region, count(*) from people group by region",
     "select region, smoker, count(distinct id) from people group by region, smoker",
     "select count(*) filter (where smoker), count(*) filter (where age > 30) from people",
+    "select count(distinct id) filter (where smoker), count(distinct id) filter (where age > 30) "
+    "from people",
     "select region, sum(age) from people group by region",
     "select region, avg(age) from people group by region",
     "select region, median(age) from people group by region",
@@ -233,25 +323,37 @@ def rows_of(chance, person):
 
 @pytest.mark.parametrize("near", ["add-remove", "change-one", "either"])
 def test_all_rows_of_a_person_move_as_many_steps_as_are_paid_for(near, tmp_path):
-    facts = parse_facts(FACTS.format(near=near, person='person = "id"\ncontributions = 2'))
-    facts = replace(facts, tables={"people": replace(facts.table("people"), population=8)})
+    facts = parse_facts(
+        FACTS.format(near=near, person='person = "id"\ncontributions = 2')
+    )
+    facts = replace(
+        facts, tables={"people": replace(facts.table("people"), population=8)}
+    )
     chance, furthest = random.Random(20), dict.fromkeys(SEVERAL, 0)
     for _ in range(25):
         crowd = [rows_of(chance, k) for k in range(8)]
         other = [[] if near == "add-remove" else rows_of(chance, 0), *crowd[1:]]
-        tables = [Arrow(tmp_path, list(itertools.chain(*rows))).place for rows in (crowd, other)]
+        tables = [
+            Arrow(tmp_path, list(itertools.chain(*rows))).place
+            for rows in (crowd, other)
+        ]
         for sql in SEVERAL:
-            shape = replace(read_shape(sql, facts), by_score=True)
-            nodes = []
-            for table in tables:
-                with open_source(table, shape.table) as source:
-                    nodes.append(SealedQuery(source, shape).nodes())
-            for draw, here, there in zip(shape.draws, *nodes, strict=True):
-                graph = Counts(near) if draw.by_score else graph_of(draw)
-                moves = sum(int(graph.distance(i, j)) for i, j in zip(here, there, strict=True))
-                assert moves <= draw.width, (sql, draw)
-                furthest[sql] = max(furthest[sql], moves / draw.width)
-    assert all(share >= 1 / 2 for share in furthest.values())  # what is paid for is used
+            for shape in by_counts(read_shape(sql, facts)).ways():
+                nodes = []
+                for table in tables:
+                    with open_source(table, shape.table) as source:
+                        nodes.append(SealedQuery(source, shape).nodes())
+                for draw, here, there in zip(shape.draws, *nodes, strict=True):
+                    graph = Counts(near) if draw.by_score else graph_of(draw)
+                    moves = sum(
+                        int(graph.distance(i, j))
+                        for i, j in zip(here, there, strict=True)
+                    )
+                    assert moves <= draw.width, (sql, draw)
+                    furthest[sql] = max(furthest[sql], moves / draw.width)
+    assert all(
+        share >= 1 / 2 for share in furthest.values()
+    )  # what is paid for is used
 
 
 # -- questions with an answer graph of one's own -------------------------------------------------
@@ -261,12 +363,16 @@ def values(place):
     """Compute what declared questions may compute; each result is looked up, none may fail."""
     for person in ("", 'person = "id"\ncontributions = 2'):
         facts = parse_facts(FACTS.format(near="change-one", person=person))
-        columns = {"min": ["age", "height", "born"], "sum": ["height"], "avg": ["age", "height"]}
+        columns = {
+            "min": ["age", "height", "born"],
+            "sum": ["height"],
+            "avg": ["age", "height"],
+        }
         for word, names in {**columns, "max": columns["min"]}.items():
             for name in names:
                 sql = f"select {word}({name}) from people where smoker or region <> 'x'"
                 shape = read_shape(sql, facts, dialect_of(place), declared=True)
-                assert shape.kind is Kind.DECLARED
+                assert isinstance(shape, Declared)
                 with open_source(place, shape.table) as source:
                     assert SealedQuery(source, shape, ({}, 1)).node() == 1
 
@@ -289,7 +395,9 @@ def test_a_cell_that_can_fail_is_found(tmp_path, monkeypatch):
     from tightrope.publish.sealed import SourceFailed
     from tightrope.publish.sources import TextFile
 
-    monkeypatch.setattr(TextFile, "cell", lambda self, column, found: f'"{column.name}"::bigint')
+    monkeypatch.setattr(
+        TextFile, "cell", lambda self, column, found: f'"{column.name}"::bigint'
+    )
     with pytest.raises(SourceFailed):
         walk(Csv(tmp_path, FIRST), hostile_rows()[:20], "add-remove", Csv.put)
 
@@ -299,11 +407,17 @@ def test_rows_of_nobody_that_are_somebody_are_found(tmp_path, monkeypatch):
 
     with_key = sql_writer.compiled
 
-    def one_person_more(shape, source, found):
-        return with_key(shape, source, found).replace('NOT "tightrope_person" IS NULL', "TRUE")
+    def one_person_more(*given):
+        return with_key(*given).replace('NOT "tightrope_person" IS NULL', "TRUE")
 
     monkeypatch.setattr(sql_writer, "compiled", one_person_more)
-    nobody = [(None, *PLAIN[1:]), (None, 7, *PLAIN[2:]), (None, *PLAIN[1:3], "west", *PLAIN[4:])]
+    nobody = [
+        (None, *PLAIN[1:]),
+        (None, 7, *PLAIN[2:]),
+        (None, *PLAIN[1:3], "west", *PLAIN[4:]),
+    ]
     rows = [row for row in hostile_rows() if row[0] is None]
     with pytest.raises(AssertionError):
-        walk(Arrow(tmp_path, FIRST + nobody), rows[:20] + nobody, "add-remove", Arrow.put)
+        walk(
+            Arrow(tmp_path, FIRST + nobody), rows[:20] + nobody, "add-remove", Arrow.put
+        )

@@ -89,7 +89,9 @@ def test_an_attached_file_is_itself(tmp_path, kind):
         raw.execute("create table people (id integer)")
         raw.commit()
         raw.close()
-    one, two = (identity(f"{kind}:///{tmp_path}/{name}.{kind}") for name in ("One", "Two"))
+    one, two = (
+        identity(f"{kind}:///{tmp_path}/{name}.{kind}") for name in ("One", "Two")
+    )
     assert not one.is_same(two)
     backend = getattr(ibis, kind).connect(tmp_path / f"One.{kind}")
     try:
@@ -100,8 +102,8 @@ def test_an_attached_file_is_itself(tmp_path, kind):
         assert not reached.is_same(one)
         assert identity(backend).is_same(one)
         backend.raw_sql("create temp table folk (id integer)")
-        assert str(identity(backend, "folk", None if kind == "duckdb" else "temp.folk")) == (
-            "memory:temp.main.folk" if kind == "duckdb" else "memory:temp.folk"
-        )
+        assert str(
+            identity(backend, "folk", None if kind == "duckdb" else "temp.folk")
+        ) == ("memory:temp.main.folk" if kind == "duckdb" else "memory:temp.folk")
     finally:
         backend.disconnect()

@@ -40,7 +40,9 @@ age = {{ bounds = [0, 90] }}
 SQL = "select count(*) from people where age > 30"
 #: Five people, and the same with somebody who has many rows, some of them strange.
 HERE = [(k, 20 + 5 * k) for k in range(5)]
-NEIGHBOUR = HERE + [(77, age) for age in (31, 90, 2**62, -5, None, 44, 45, 46, 47, 48, 49, 50)]
+NEIGHBOUR = HERE + [
+    (77, age) for age in (31, 90, 2**62, -5, None, 44, 45, 46, 47, 48, 49, 50)
+]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,11 @@ def seen(mechanism, rows, ledger, times, facts=FACTS):
     found = Counter()
     for _ in range(times):
         try:
-            found[release(mechanism, data=table, sql=SQL, ledger=ledger, facts=facts).answer] += 1
+            found[
+                release(
+                    mechanism, data=table, sql=SQL, ledger=ledger, facts=facts
+                ).answer
+            ] += 1
         except TightropeError as refused:
             found[type(refused).__name__] += 1
     return found

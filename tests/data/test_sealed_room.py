@@ -23,19 +23,26 @@ from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import InputError
 from tightrope.graphs import Clique
-from tightrope.publish import DeclaredQuestion, Ledger, SourceFailed, parse_facts, release, sealed
+from tightrope.publish import (
+    DeclaredQuestion,
+    Ledger,
+    SourceFailed,
+    parse_facts,
+    release,
+    sealed,
+)
 from tightrope.queries import query
 
 SECRET = "4711"
 
 
-def noise(people, neighbours="change-one"):
+def noise(people, neighbours="add-remove"):
     made = GeometricChannel(people + 1, "ln(2)")
     text = f"count({people})"
     return certify(made, text, "ln(2)", neighbours=neighbours)
 
 
-def facts(columns, neighbours="change-one", population=50, more=""):
+def facts(columns, neighbours="add-remove", population=50, more=""):
     return parse_facts(
         f'[tables.people]\npopulation = {population}\nneighbours = "{neighbours}"\n'
         f'budget = "100"\n{more}\n[tables.people.columns]\n{columns}\n'
@@ -47,7 +54,9 @@ def asked(tmp_path, data, sql, known, mechanism=None, **more):
     number = len(list(tmp_path.glob("ledger*.db")))
     book = Ledger.create(tmp_path / f"ledger{number}.db")
     try:
-        done = release(mechanism or noise(50), data=data, sql=sql, ledger=book, facts=known, **more)
+        done = release(
+            mechanism or noise(50), data=data, sql=sql, ledger=book, facts=known, **more
+        )
     except (InputError, SourceFailed) as refused:
         outcome: Any = refused
     else:
@@ -82,9 +91,13 @@ def test_a_plan_runs_after_the_charge_and_quotes_nothing(tmp_path, made, monkeyp
     ran = []
     plan = made(ran)
     charged = []
-    monkeypatch.setattr(Ledger, "charge", _noting(Ledger.charge, lambda: charged.append(len(ran))))
+    monkeypatch.setattr(
+        Ledger, "charge", _noting(Ledger.charge, lambda: charged.append(len(ran)))
+    )
     known = facts("age = { bounds = [0, 90] }")
-    outcome, book = asked(tmp_path, plan, "select count(*) from people where age > 2", known)
+    outcome, book = asked(
+        tmp_path, plan, "select count(*) from people where age > 2", known
+    )
     assert charged == [0]  # charged once, before any row was seen
     assert outcome == "SourceFailed"
     assert spent(book) > 0
@@ -100,7 +113,12 @@ def _noting(step, note):
 
 # -- types are never taken from values --------------------------------------------------------
 
-AGES = {"whole": [31, 44], "missing": [31, None], "text": [31, SECRET], "huge": [31, 10**30]}
+AGES = {
+    "whole": [31, 44],
+    "missing": [31, None],
+    "text": [31, SECRET],
+    "huge": [31, 10**30],
+}
 
 
 @pytest.mark.parametrize("name", AGES)
@@ -132,7 +150,9 @@ def test_the_first_row_of_a_view_decides_nothing(tmp_path, first):
 
 def undecodable():
     ends = pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in (0, 5, 7)))
-    return pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(b"north\xff\xfe")])
+    return pa.Array.from_buffers(
+        pa.string(), 2, [None, ends, pa.py_buffer(b"north\xff\xfe")]
+    )
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "pandas", "polars"])
@@ -172,12 +192,14 @@ def test_declared_questions_take_every_number(tmp_path, word):
     path = tmp_path / "people.duckdb"
     with duckdb.connect(str(path)) as db:
         db.execute("create table people (height decimal(38, 0))")
-        db.execute("insert into people select repeat('9', 38)::decimal(38, 0) from range(3)")
+        db.execute(
+            "insert into people select repeat('9', 38)::decimal(38, 0) from range(3)"
+        )
     made = certify(
         GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)",
         neighbours="change-one")  # fmt: skip
     declared = DeclaredQuestion("path(3)", {"0": 0, "1": 1}, 2)
-    known = facts('height = { type = "number" }')
+    known = facts('height = { type = "number" }', "change-one", population=3)
     sql = f"select {word}(height) from people"
     done, _ = asked(tmp_path, f"duckdb:///{path}", sql, known, made, declared=declared)
     assert done.answer in range(3)
@@ -185,11 +207,14 @@ def test_declared_questions_take_every_number(tmp_path, word):
 
 def test_answers_of_ones_own_are_not_called_like_the_groups(tmp_path):
     """The answer was looked up among the names of the groups, which it is no place of."""
-    made = certify(GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)", neighbours="change-one")
+    made = certify(
+        GeometricChannel(3, "ln(2)"), "path(3)", "ln(2)", neighbours="change-one"
+    )
     declared = DeclaredQuestion("path(3)", {"0": 0, "1": 1}, 2)
     rows = pa.table({"region": ["north", "south", "south"]})
     sql = "select region from people group by region order by count(*) desc limit 1"
-    known = facts('region = { values = ["north", "south"], complete = true }')
+    columns = 'region = { values = ["north", "south"], complete = true }'
+    known = facts(columns, "change-one", population=3)
     done, _ = asked(tmp_path, rows, sql, known, made, declared=declared)
     assert done.groups == ()
     assert "reading" not in done.receipt
@@ -226,7 +251,7 @@ def test_sums_do_not_wrap(tmp_path, kind):
     path = tmp_path / "people.parquet"
     pq.write_table(ages, path)
     data = {"parquet": str(path), "polars": pl.from_arrow(ages), "arrow": ages}[kind]
-    known = facts("age = { bounds = [0, 1000000000] }", population=5)
+    known = facts("age = { bounds = [0, 1000000000] }", "change-one", population=5)
     assert truth_of(data, "select sum(age) from people", known) == 5 * 10**9
 
 
@@ -234,7 +259,9 @@ def test_sums_do_not_wrap(tmp_path, kind):
 
 
 def test_a_value_named_like_the_others_is_refused_before_the_charge(tmp_path):
-    known = facts('region = { values = ["north", "(other)"] }', population=3)
+    known = facts(
+        'region = { values = ["north", "(other)"] }', "change-one", population=3
+    )
     graph = query("histogram(3,3)").graph
     made = certify(_uniform(graph), "histogram(3,3)", "ln(2)", neighbours="change-one")
     rows = pa.table({"region": ["north", "(other)", "(other)"]})
@@ -242,7 +269,11 @@ def test_a_value_named_like_the_others_is_refused_before_the_charge(tmp_path):
     outcome, book = asked(tmp_path, rows, sql, known, made)
     assert outcome == "InputError"
     assert book.account("table people") is None or spent(book) == 0
-    named = facts('region = { values = ["north", "(other)"], other = "(other)" }', population=3)
+    named = facts(
+        'region = { values = ["north", "(other)"], other = "(other)" }',
+        "change-one",
+        population=3,
+    )
     two = query("histogram(3,2)").graph
     made = certify(_uniform(two), "histogram(3,2)", "ln(2)", neighbours="change-one")
     done, _ = asked(tmp_path, rows, sql, named, made)
@@ -257,7 +288,9 @@ def _uniform(graph):
 
 
 def test_a_clique_answers_for_each_of_its_groups(tmp_path):
-    known = facts('region = { values = ["north", "south"] }')
+    known = facts(
+        'region = { values = ["north", "south"] }', "change-one", population=1
+    )
     made = certify(_uniform(Clique(2)), "choice(2)", "ln(2)")
     sql = "select region from people group by region order by count(*) desc limit 1"
     done, _ = asked(tmp_path, pa.table({"region": ["x"]}), sql, known, made)
@@ -301,6 +334,8 @@ def test_rows_are_run_in_one_place():
     assert sorted(set(calls)) == [
         ("facts.py", "fetch"),
         ("facts.py", "prepare"),
+        ("lookups.py", "fetch"),
+        ("lookups.py", "prepare"),
         ("sealed.py", "fetch"),
         ("sealed.py", "prepare"),
     ]

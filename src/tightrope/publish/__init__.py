@@ -19,11 +19,11 @@ from tightrope.publish.facts import (
     parse_facts as parse_facts,
     read_facts as read_facts,
 )
-from tightrope.publish.intervals import (
+from tightrope.publish.ledger import Ledger as Ledger
+from tightrope.publish.noise import (
     confidence_set as confidence_set,
     promised_error as promised_error,
 )
-from tightrope.publish.ledger import Ledger as Ledger
 from tightrope.publish.receipts import verify_receipt as verify_receipt
 from tightrope.publish.releasing import (
     DeclaredQuestion as DeclaredQuestion,

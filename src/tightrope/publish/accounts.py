@@ -38,6 +38,11 @@ from tightrope.errors import InputError
 
 #: Most digits of the numerator and of the denominator of an amount.
 AMOUNT_DIGITS = 60
+#: Texts of whole numbers with a fraction of zeros, and of days with the time of midnight.
+WHOLE_TEXT = (
+    "^([+-]?[0-9]+)[.]0+$|"
+    "^([0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9])[ T]00:00:00([.]0+)?$"
+)
 
 
 # -- amounts ------------------------------------------------------------------------------
@@ -49,6 +54,7 @@ def charge_of(epsilon: Epsilon) -> Fraction:
     >>> charge_of(Epsilon.of(0.1)) * 10
     Fraction(1, 1)
     """
+    # The fraction above ε, never below it: rounding a charge down would overspend the budget.
     amount = epsilon.above
     if not _fits(amount):
         raise InputError(
@@ -93,9 +99,13 @@ def read_amount(text: object) -> Fraction:
         rf"[0-9]{{1,{most}}}(/[1-9][0-9]{{0,{most}}})?", text
     ):
         amount = Fraction(text)
+        # One text per amount: 2/4 would hash differently from 1/2. The limit also bounds the
+        # parsing.
         if str(amount) == text and _fits(amount):
             return amount
-    raise InputError(f"an amount in a ledger is p or p/q in lowest terms, got {str(text)[:60]!r}")
+    raise InputError(
+        f"an amount in a ledger is p or p/q in lowest terms, got {str(text)[:60]!r}"
+    )
 
 
 def shown(amount: Fraction) -> str:
@@ -105,6 +115,7 @@ def shown(amount: Fraction) -> str:
     ('0.25', '1/3', '0.693147180559945')
     """
     decimal = repr(float(amount))
+    # repr is the shortest text of the float; it is shown only where it is the amount itself.
     if Fraction(decimal) == amount:
         return decimal.removesuffix(".0")
     return str(amount) if amount.denominator < 1000 else f"{float(amount):.15g}"
@@ -131,6 +142,7 @@ def _held(amount: Fraction) -> Fraction:
     Without this, a few releases with unrelated denominators would make a sum that is too long to
     be written, and the account could not be used again.
     """
+    # -(-x // 1) is the ceiling: what is spent is rounded up, never down.
     return amount if _fits(amount) else Fraction(-(-amount * 10**50 // 1), 10**50)
 
 
@@ -146,6 +158,7 @@ def check_account(name: str) -> None:
     tightrope.errors.InputError: an account is 'table NAME' or 'user NAME', got 'people'
     """
     kind, _, rest = name.partition(" ")
+    # A name is shown in messages and receipts, where control characters could forge lines.
     if kind not in ("table", "user") or not rest.strip() or not rest.isprintable():
         raise InputError(f"an account is 'table NAME' or 'user NAME', got {name!r:.80}")
 
@@ -156,6 +169,7 @@ def folded_name(name: str) -> str:
     >>> folded_name("viſits") == folded_name("Visits")
     True
     """
+    # Case folding can undo the normal form, so NFKC comes again: the result must be a fixed point.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
@@ -169,12 +183,32 @@ def collation_key(text: str) -> str:
     >>> collation_key("Tromsø") == collation_key("TROMSO"), collation_key("Łódź")
     (True, 'lodz')
     """
+    # NFKD separates letters from their marks, which are dropped one by one below.
     apart = unicodedata.normalize("NFKD", folded_name(text))
     return " ".join("".join(map(_base_letter, apart)).split())
 
 
+def canonical_text(text: str) -> str:
+    """Return the one text of all spellings of a text, as the cells of every source write it.
+
+    >>> canonical_text("1.0"), canonical_text("1990-05-17 00:00:00"), canonical_text("True")
+    ('1', '1990-05-17', '1')
+    >>> canonical_text("1.10"), canonical_text("north")
+    ('1.10', 'north')
+    """
+    found = re.fullmatch(WHOLE_TEXT.replace("$", "").replace("^", ""), text)
+    if found is not None:
+        # Each alternative of the pattern has its own group: a number or a day.
+        return found[1] or found[2]
+    words = {"true": "1", "false": "0"}
+    # Programs write a truth value in one of three ways, and as a number beside numbers.
+    is_word = text in (text.lower(), text.upper(), text.title())
+    return words.get(text.lower(), text) if is_word else text
+
+
 def _base_letter(sign: str) -> str:
     """Return a letter without what is added to it: "LATIN SMALL LETTER O WITH STROKE" is an o."""
+    # All blanks are one blank, whatever their width.
     if sign.isspace():
         return " "
     if unicodedata.category(sign)[0] in "MC" or sign in "\u115f\u1160\u3164\uffa0":
@@ -182,7 +216,12 @@ def _base_letter(sign: str) -> str:
     alike = {"æ": "ae", "œ": "oe", "þ": "th", "ð": "d", "ı": "i", "ŋ": "n"}
     if sign in alike:
         return alike[sign]
-    plain = unicodedata.name(sign, "").partition(" WITH ")[0].replace("KATAKANA", "HIRAGANA")
+    plain = (
+        unicodedata.name(sign, "")
+        .partition(" WITH ")[0]
+        .replace("KATAKANA", "HIRAGANA")
+    )
+    # Small kana are the same letter to some collations.
     if plain.startswith("HIRAGANA"):
         plain = plain.replace("LETTER SMALL", "LETTER")
     try:
@@ -194,7 +233,8 @@ def _base_letter(sign: str) -> str:
 class SourceIdentity(tuple[str, ...]):
     """Which data a source holds, whatever name somebody gives it: its canonical names.
 
-    Two identities are the same data if they share a name. A file has two: its resolved path,
+    Two identities are the same data if they share a name. The first name says where the data is
+    and stays its own; a system may give the others again. A file has two: its resolved path,
     which stays when the file is written anew, and its device and inode, which hard links share:
     ``file:/data/people.csv`` and ``inode:2049:131``. A table inside a database file has the same
     with ``#schema.table``; one of a server ``postgresql:SYSTEM/DATABASE/schema.table``; one that
@@ -209,6 +249,7 @@ class SourceIdentity(tuple[str, ...]):
 
     def is_same(self, other: SourceIdentity) -> bool:
         """Whether both are the same data."""
+        # One shared name suffices: a file moved or hard-linked must not get a second budget.
         return not set(self).isdisjoint(other)
 
     def __str__(self) -> str:
@@ -239,26 +280,34 @@ class Binding:
     contributions: int = 1
     facts: str = ""
 
-    def check(self, account: str, new: Binding) -> None:
-        """Refuse to use an account for other data, another relation or other people."""
+    def check_source(self, account: str, new: Binding) -> None:
+        """Refuse to use an account for other data."""
+        # Data first: people in other data are other people, and their budget is another account.
         if not self.source.is_same(new.source):
             raise InputError(
                 f"{account} is the account of {self.source}, and this data is {new.source}: give "
                 "another table another name, or use another ledger"
             )
+
+    def check(self, account: str, new: Binding) -> None:
+        """Refuse to use an account for another relation or other people."""
+        # An ε under add/remove and one under change bound different changes of a table.
         if self.neighbours != new.neighbours:
             raise InputError(
                 f"{account} is spent under {self.neighbours}, this request is under "
                 f"{new.neighbours}: amounts under two relations do not add up; keep to one"
             )
+        # An account opened without facts accepts the first that are given.
         if self.facts and self.facts != new.facts:
             raise InputError(
                 f"{account} was opened with other public facts (its population, or which of its "
                 "partitions are fixed): give those, or have the change recorded with 'tightrope "
                 "ledger facts'"
             )
+        # The unit of privacy: an ε per person and an ε per row cannot be summed.
         for word in ("person", "contributions"):
-            old, now = getattr(self, word), getattr(new, word)
+            old = getattr(self, word)
+            now = getattr(new, word)
             if old != now:
                 raise InputError(
                     f"{account} is spent with {word} = {old!r}, the facts now say {now!r}: what "
@@ -280,16 +329,30 @@ class OverBudget(InputError):
     """
 
     def __init__(
-        self, account: str, requested: Fraction, remaining: Fraction, what: str = "budget"
+        self,
+        account: str,
+        requested: Fraction,
+        remaining: Fraction,
+        what: str = "budget",
     ) -> None:
         self.account = account
         self.requested = requested
         self.remaining = remaining
         self.difference = requested - remaining
-        amounts = {"requested": requested, "remaining": remaining, "short by": self.difference}
+        amounts = {
+            "requested": requested,
+            "remaining": remaining,
+            "short by": self.difference,
+        }
         parts = (f"{word} {exactly(one)}" for word, one in amounts.items())
-        more = "" if what == "budget" else "; set it with 'tightrope ledger budget … --delta D'"
-        super().__init__(f"the {what} of {account} is too small: {', '.join(parts)}{more}")
+        more = (
+            ""
+            if what == "budget"
+            else "; set it with 'tightrope ledger budget … --delta D'"
+        )
+        super().__init__(
+            f"the {what} of {account} is too small: {', '.join(parts)}{more}"
+        )
 
 
 @dataclass(frozen=True)
@@ -334,6 +397,7 @@ class Series:
     @property
     def total(self) -> Fraction:
         """The sum of all levels, which the series would cost without composition."""
+        # Basic composition, Σ ε_k, shown as the price that the composition theorem undercuts.
         return sum((step.amount * step.times for step in self.steps), Fraction(0))
 
     @property
@@ -357,11 +421,16 @@ class Series:
 
         It depends on the declaration alone, so a request that is asked again finds the same one.
         """
+        # A named mechanism was composed by its own curve, so it must use the place declared for it.
         for k, step in enumerate(self.steps):
             if step.mechanism == mechanism:
                 return k
-        levels = sorted((s.amount, k) for k, s in enumerate(self.steps) if s.mechanism is None)
+        levels = sorted(
+            (s.amount, k) for k, s in enumerate(self.steps) if s.mechanism is None
+        )
+        # A δ of its own was not composed into a step that is declared by its ε alone.
         for level, k in levels if pure else ():
+            # The smallest declared level that covers ε: a cheaper place would break the statement.
             if level >= amount:
                 return k
         declared = ", ".join(shown(level) for level, _ in levels) or "none"
@@ -377,11 +446,13 @@ class Series:
         if not 0 <= place < len(self.steps):
             raise InputError(f"the series {charge.series!r} has no step {place}")
         old = self.steps[place]
+        # The series was composed for at most this ε; a larger one would exceed its (ε, δ).
         if charge.amount > old.amount or (charge.delta and old.mechanism is None):
             raise InputError(
                 f"a release of ε = {charge.amount} and δ = {charge.delta} does not fit into step "
                 f"{place} of the series {charge.series!r}, which has ε = {old.amount}"
             )
+        # 0 ≤ used ≤ times, in both directions: a cancelled request gives back only what it took.
         if not 0 <= old.used + sign <= old.times:
             raise InputError(
                 f"the series {charge.series!r} has no release of ε = {shown(old.amount)} left: all "
@@ -432,6 +503,7 @@ class Parts:
     @property
     def total(self) -> Fraction:
         """What the partition costs: its dearest parts."""
+        # Parallel composition: s_1 + … + s_w, the sums of the w dearest parts.
         return sum(sorted(self.spent.values(), reverse=True)[: self.width], Fraction(0))
 
 
@@ -461,9 +533,12 @@ class Account:
     @property
     def spent(self) -> Fraction:
         """What counts against the budget: sums, series, and of each partition its dearest parts."""
+        # A series counts in full from its declaration on, however little of it is used.
         series = sum((one.epsilon for one in self.series.values()), Fraction(0))
         return (
-            self.whole + series + sum((one.total for one in self.partitions.values()), Fraction(0))
+            self.whole
+            + series
+            + sum((one.total for one in self.partitions.values()), Fraction(0))
         )
 
     @property
@@ -474,20 +549,30 @@ class Account:
     @property
     def spent_delta(self) -> Fraction:
         """What counts against δ: it adds up."""
-        return self.whole_delta + sum((one.delta for one in self.series.values()), Fraction(0))
+        # δ adds up over sequential composition. Partitions take none of it.
+        return self.whole_delta + sum(
+            (one.delta for one in self.series.values()), Fraction(0)
+        )
 
     def __str__(self) -> str:
         told = f"{shown(self.spent)} of {shown(self.budget)} spent, {shown(self.remaining)} left"
-        slack = f"; δ: {float(self.spent_delta):g} of {float(self.delta):g}" if self.delta else ""
+        slack = (
+            f"; δ: {float(self.spent_delta):g} of {float(self.delta):g}"
+            if self.delta
+            else ""
+        )
         return told + slack
 
     def check(self, before: Account) -> Account:
         """Return the account, if it is not overspent; ``before`` says what is new."""
+        # The excess and what was left before the request are reported, not the totals.
         if self.spent > self.budget:
             raise OverBudget(self.name, self.spent - before.spent, before.remaining)
         if self.spent_delta > self.delta:
             left = self.delta - before.spent_delta
-            raise OverBudget(self.name, self.spent_delta - before.spent_delta, left, "δ")
+            raise OverBudget(
+                self.name, self.spent_delta - before.spent_delta, left, "δ"
+            )
         return self
 
     def known_series(self, name: str) -> Series:
@@ -502,18 +587,23 @@ class Account:
 
     def with_charge(self, charge: Charge, sign: int = 1) -> Account:
         """Return the account after a charge, or with one taken back."""
+        # Cancelling is the charge with the other sign, so both follow the same rules.
         amount = sign * charge.amount
         if charge.series is not None:
             series = self.known_series(charge.series)
+            # A series was paid when it was declared: a release takes a place and no budget.
             changed_series = series.taken(charge, sign)
             return replace(self, series={**self.series, charge.series: changed_series})
         if charge.delta:
+            # ε and δ are booked apart: recurse for ε without δ.
             plain = replace(charge, delta=Fraction(0))
+            # δ is booked for the whole table, also for a part: an upper bound of what it costs.
             spent = _held(self.whole_delta + sign * charge.delta)
             return replace(self.with_charge(plain, sign), whole_delta=spent)
         if charge.partition is None:
             return replace(self, whole=_held(self.whole + amount))
         parts = self.partitions.get(charge.partition, Parts(charge.width))
+        # A wider partition would make what was spent so far too small after the fact.
         if parts.width != charge.width:
             raise InputError(
                 f"one person can touch {parts.width} parts of partition {charge.partition!r} of "
@@ -521,6 +611,7 @@ class Account:
                 "changed; use another name for the new partition"
             )
         part = str(charge.part)
+        # Only the sum of this part grows; the partition's price may stay the same.
         mine = {part: _held(parts.spent.get(part, Fraction(0)) + amount)}
         changed = replace(parts, spent={**parts.spent, **mine})
         return replace(self, partitions={**self.partitions, charge.partition: changed})

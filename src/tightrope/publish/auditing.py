@@ -136,28 +136,37 @@ def audit(
     from scipy.special import ndtri
 
     if not 0 < false_alarm < 1:
-        raise InputError(f"a false-alarm rate must be between 0 and 1, got {false_alarm}")
+        raise InputError(
+            f"a false-alarm rate must be between 0 and 1, got {false_alarm}"
+        )
     for number, what in ((draws, "draws"), (timed, "timed draws")):
         if number < 100:
             raise InputError(f"an audit needs at least 100 {what}, got {number}")
     count = mechanism.shape[0]
     if rows is None:
         rows = np.unique(np.linspace(0, count - 1, min(count, 20)).astype(int)).tolist()
+    # Bonferroni: one test for each row, and two correlations.
     share = false_alarm / (len(rows) + 2)
     found = []
     for row in rows:
         sampler = Sampler(mechanism, row)
         seen = np.bincount(sampler.draw_indices(draws), minlength=sampler.outputs)
-        found.append(check_row(row, seen, mechanism.row_weights(row), mechanism.total, share))
+        found.append(
+            check_row(row, seen, mechanism.row_weights(row), mechanism.total, share)
+        )
     middle = rows[len(rows) // 2]
     outputs, times = time_draws(Sampler(mechanism, middle), timed)
     weights = mechanism.row_weights(middle)
+    # Ranks from the most to the least likely output: a cache would favour the former.
     rarity = np.argsort(np.argsort(-weights, kind="stable"))
     rhos = [spearman(outputs, times), spearman(rarity[outputs], times)]
+    # Under independence ρ√n is about normal, so few draws need a wider limit.
     limit = max(correlation_limit, -float(ndtri(share / 2)) / math.sqrt(timed))
     passed = max(map(abs, rhos)) <= limit and all(row.passed for row in found)
     median = float(np.median(times))
-    return Audit(passed, false_alarm, tuple(found), rhos[0], rhos[1], limit, timed, median)
+    return Audit(
+        passed, false_alarm, tuple(found), rhos[0], rhos[1], limit, timed, median
+    )
 
 
 def check_row(
@@ -179,25 +188,33 @@ def check_row(
 
     draws = int(seen.sum())
     expected = (weights.astype(object) * draws / total).astype(float)
+    # An output of weight 0 must never come: no statistics are needed.
     if seen[weights == 0].any():
         return RowAudit(row, draws, math.inf, 0, 0.0, False)
     rare = expected < least
-    cells, counts = expected[~rare], seen[~rare]
+    cells = expected[~rare]
+    counts = seen[~rare]
     if rare.any():
-        cells, counts = np.append(cells, expected[rare].sum()), np.append(counts, seen[rare].sum())
+        cells = np.append(cells, expected[rare].sum())
+        counts = np.append(counts, seen[rare].sum())
     if len(cells) > 1 and cells[-1] < least:
         # A pool that is still too small joins the smallest of the others.
         at = int(cells[:-1].argmin())
-        cells[at], counts[at] = cells[at] + cells[-1], counts[at] + counts[-1]
-        cells, counts = cells[:-1], counts[:-1]
+        cells[at] = cells[at] + cells[-1]
+        counts[at] = counts[at] + counts[-1]
+        cells = cells[:-1]
+        counts = counts[:-1]
     if len(cells) < 2:
         return RowAudit(row, draws, 0.0, 0, 1.0, True)
+    # χ² = Σ (observed - expected)² / expected.
     statistic = float(((counts - cells) ** 2 / cells).sum())
     p_value = float(chdtrc(len(cells) - 1, statistic))
     return RowAudit(row, draws, statistic, len(cells) - 1, p_value, p_value >= share)
 
 
-def time_draws(sampler: Sampler, count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def time_draws(
+    sampler: Sampler, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Time single draws; return the outputs and the nanoseconds.
 
     >>> from tightrope.certify import certify
@@ -207,11 +224,14 @@ def time_draws(sampler: Sampler, count: int) -> tuple[NDArray[np.int64], NDArray
     >>> [len(part) for part in time_draws(Sampler(made, 3), 200)]
     [200, 200]
     """
-    outputs, times = np.empty(count, np.int64), np.empty(count, np.int64)
-    clock, draw = time.perf_counter_ns, sampler.draw_index
+    outputs = np.empty(count, np.int64)
+    times = np.empty(count, np.int64)
+    clock = time.perf_counter_ns
+    draw = sampler.draw_index
     for k in range(count):
         start = clock()
         drawn = draw()
+        # Nothing else between the two readings of the clock.
         times[k] = clock() - start
         outputs[k] = drawn
     return outputs, times

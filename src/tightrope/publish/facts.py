@@ -9,11 +9,13 @@ They live in a small TOML file, ``tightrope.toml``::
     budget = "2"
     person = "id"
     contributions = 1
+    frozen = true
 
     [tables.people.columns]
     age = { bounds = [0, 120] }
     region = { values = ["north", "south"] }
     born = { type = "date" }
+    joined = { bounds = [2010-01-01, 2023-12-31] }
 
     [tables.people.partitions.region]
     column = "region"
@@ -27,13 +29,15 @@ Nothing here is ever read from the data.
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import itertools
 import json
 import math
+import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -43,9 +47,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tightrope.accounting.curves import delta_of
-from tightrope.errors import InputError, blamed, whole_number
+from tightrope.errors import InputError, blamed, refusing, whole_number
 from tightrope.files import read_text, write_text
-from tightrope.publish.accounts import budget_of, collation_key, folded_name
+from tightrope.publish.accounts import (
+    budget_of,
+    canonical_text,
+    collation_key,
+    folded_name,
+    shown,
+)
 from tightrope.publish.entries import digest
 from tightrope.queries import Neighbours
 
@@ -74,7 +84,8 @@ class Column:
     type
         ``integer``, ``number``, ``text``, ``boolean`` or ``date``.
     bounds
-        The smallest and largest value, in steps, for columns that are summed or ranked.
+        The smallest and largest value, for columns that are summed, ranked or put into bins:
+        numbers in steps, dates by their ordinals.
     values
         The possible values, for columns that are grouped by.
     other
@@ -84,6 +95,8 @@ class Column:
         column need no class of everybody else, and a mean no count.
     step
         Of numbers with bounds: what they are rounded to.
+    difference
+        Of the days between two dates: the later and the earlier column.
 
     Examples
     --------
@@ -98,12 +111,51 @@ class Column:
     other: Value | None = None
     complete: bool = False
     step: Fraction = Fraction(1)
+    difference: tuple[Column, Column] | None = None
+
+    @property
+    def stored(self) -> tuple[Column, ...]:
+        """The columns of the table that its values come from: itself, or two dates."""
+        return (self,) if self.difference is None else self.difference
+
+    @property
+    def ends(self) -> tuple[str, str] | None:
+        """The smallest and largest value as they are written.
+
+        >>> Column("joined", "date", bounds=(735234, 735599)).ends
+        ('2014-01-01', '2015-01-01')
+        """
+        if self.bounds is None:
+            return None
+        low, high = self.bounds
+        if self.type == "date":
+            first, last = map(datetime.date.fromordinal, self.bounds)
+            return first.isoformat(), last.isoformat()
+        return shown(low * self.step), shown(high * self.step)
 
     def __post_init__(self) -> None:
+        # The compiled query adds columns of its own under this prefix.
         if self.name.startswith("tightrope_"):
             raise InputError(
                 f"column {self.name!r} has a name that the query itself may use: rename it"
             )
+
+    @property
+    def value_range(self) -> tuple[int, int] | None:
+        """The bounds, or the least and the largest of the values if they are whole numbers.
+
+        >>> Column("employed", "integer", values=(0, 1)).value_range
+        (0, 1)
+        """
+        if self.bounds is not None or self.values is None or self.type != "integer":
+            return self.bounds
+        return min(map(int, self.values)), max(map(int, self.values))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the values are 0 and 1: then a sum is a count, and a mean a share."""
+        # Exactly {0, 1}: a column with a third value would lose rows if it were counted.
+        return self.type == "integer" and set(self.values or ()) == {0, 1}
 
 
 @dataclass(frozen=True)
@@ -143,6 +195,7 @@ class Partition:
             part: f"{v[0]}..{v[-1]}" if isinstance(v, range) else list(v)
             for part, v in self.parts.items()
         }
+        # Redrawn parts are not disjoint from the old ones, so they must not compose in parallel.
         return f"{self.name} {digest([self.column, parts, self.fixed])}"
 
     def width(self, neighbours: Neighbours) -> int:
@@ -151,6 +204,7 @@ class Partition:
         Somebody who comes or goes touches one part. Somebody whose value changes may leave one
         part and enter another.
         """
+        # fixed: a person's change cannot move them to another part, so it stays in one.
         return 1 if self.fixed or not neighbours.allows_change else 2
 
 
@@ -183,13 +237,26 @@ class Table:
         Where the table is, where the facts name it.
     relation
         The name of the table at its source, if it is another one.
+    second_judge
+        Whether nothing is drawn unless the second judge, too, finds the mechanism private.
+    public
+        Whether everybody may know all of the table, as a list of region codes: it may be joined,
+        and is not asked about.
+    key
+        The column that tells the rows of a public table, or of a table of people, apart.
+    people
+        The table of the people whose rows these are, where there is one: both have one budget.
+    rows
+        How the rows are made of those of other tables, where a question makes them.
+    frozen
+        Whether the table stays as it is, so that published answers can be sharpened later.
 
     Examples
     --------
     >>> Table("people", 100).column("age")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: column 'age' is not declared: add tables.people.columns.age ...
+    tightrope.errors.InputError: column 'age' is not declared (declared: none). If the table ...
     """
 
     name: str
@@ -203,8 +270,26 @@ class Table:
     delta: Fraction | None = None
     source: str | None = None
     relation: str | None = None
+    second_judge: bool = False
+    public: bool = False
+    key: str | None = None
+    frozen: bool = False
+    people: Table | None = None
+    rows: Any = None
+
+    @property
+    def account(self) -> str:
+        """The account that pays for questions about the table: that of its people."""
+        # The same people, the same budget: events are paid from the account of their people.
+        return f"table {self.name if self.people is None else self.people.name}"
 
     def __post_init__(self) -> None:
+        if self.public and (self.key is None or self.source is None):
+            raise InputError(
+                f"tables.{self.name} is public: it is read when it is joined, so it must have a "
+                "source, and the key by which"
+            )
+        # Without a person column rows cannot be limited per person, and ε would be per row.
         if self.contributions > 1 and self.person is None:
             raise InputError(
                 f"tables.{self.name}.contributions says that one person may have "
@@ -222,10 +307,10 @@ class Table:
         if found is not None:
             return found
         raise InputError(
-            f"column {name!r} is not declared: add tables.{self.name}.columns.{name} to the "
-            'public facts, such as { bounds = [0, 120] }, { values = ["a", "b"] } or '
-            f'{{ type = "number" }}, or --column {name}:0..120 where there are none (declared: '
-            f"{', '.join(self.columns) or 'none'}){did_you_mean(name.lower(), self.columns)}"
+            f"column {name!r} is not declared (declared: {', '.join(self.columns) or 'none'}). If "
+            f"the table has it, add tables.{self.name}.columns.{name} to the public facts, such as "
+            '{ bounds = [0, 120] }, { values = ["a", "b"] } or { type = "number" }, or --column '
+            f"{name}:0..120 where there are none"
         )
 
     def needed_population(self) -> int:
@@ -249,6 +334,7 @@ class Table:
             raise InputError(
                 f"partition {name!r} has the parts {', '.join(found.parts)}, got {part!r}"
             )
+        # One person's rows may lie in several parts, so spending on the parts would add up.
         if self.person is not None and not found.fixed:
             raise InputError(
                 f"partition {name!r}: where one person may have several rows, parts are disjoint "
@@ -258,8 +344,51 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Publisher:
+    """Who publishes what for whom: what a registry of publications asks for.
+
+    Attributes
+    ----------
+    curators
+        Who publishes the numbers.
+    use
+        What they are meant to be used for.
+    region
+        Which region they describe.
+    dynamic
+        Whether the table changes between publications.
+    sector
+        The domain, such as ``Government`` or ``Healthcare``.
+    authors
+        Who writes the entry; the curators where nobody is named.
+    reasons
+        Why this level and this unit were chosen.
+    sources
+        Where to read more.
+
+    Examples
+    --------
+    >>> Publisher(("Statistics office",), "Planning of schools", "Northland", True).authors
+    ()
+    """
+
+    curators: tuple[str, ...]
+    use: str
+    region: str
+    dynamic: bool
+    sector: str | None = None
+    authors: tuple[str, ...] = ()
+    reasons: str = ""
+    sources: str = ""
+
+
+#: The sectors that the registry of deployments knows.
+SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+
+
+@dataclass(frozen=True)
 class Facts:
-    """All public facts: tables, and users with budgets.
+    """All public facts: tables, users with budgets, and who publishes.
 
     >>> Facts({"people": Table("people", 100)}).table("People").population
     100
@@ -267,6 +396,7 @@ class Facts:
 
     tables: Mapping[str, Table]
     users: Mapping[str, Fraction] = field(default_factory=lambda: _EMPTY)
+    publisher: Publisher | None = None
 
     def table(self, name: str, *, quoted: bool = False) -> Table:
         """Return a declared table; letter case matters only in quoted names."""
@@ -292,6 +422,7 @@ class Facts:
 def _named(name: str, known: Mapping[str, _Named], quoted: bool) -> _Named | None:
     """Return what has a name, in whatever letter case unless the name is quoted."""
     close = [own for own in known if own.lower() == name.lower()] if not quoted else []
+    # Ambiguous letter case is not guessed: then only the exact name is found.
     return known.get(close[0] if len(close) == 1 and name not in known else name)
 
 
@@ -303,8 +434,61 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def check_text(text: str, what: str) -> None:
     """Refuse a text that cannot be written; bytes of a command line that are no UTF-8 make one."""
+    # Surrogates from undecodable command-line bytes cannot be sent to a database.
     if text != text.encode(errors="ignore").decode():
         raise InputError(f"{what} must be text that UTF-8 can hold, got {text!a:.60}")
+
+
+def fact_checks(table: Table) -> str:
+    """Return the SQL that counts the rows which violate each fact about the columns of a table.
+
+    Facts are declared, not read from the data, so nobody knows whether they hold. Asked like any
+    other question, the counts are private, have margins and a price.
+
+    >>> age = Column("age", "integer", bounds=(0, 120), complete=True)
+    >>> print(fact_checks(Table("people", 100, columns={"age": age})))
+    SELECT COUNT(*) FILTER (WHERE "age" IS NULL) AS "age: missing",
+      COUNT(*) FILTER (WHERE "age" < 0 OR "age" > 120) AS "age: outside 0..120"
+    FROM "people"
+    """
+    counts = [
+        f"COUNT(*) FILTER (WHERE {condition}) AS {_identifier(title)}"
+        for column in table.columns.values()
+        for title, condition in _violations(column)
+    ]
+    if not counts:
+        raise InputError(
+            f"the facts about table {table.name!r} state nothing that a row could violate: only "
+            "bounds, values and complete do"
+        )
+    return f"SELECT {f',{chr(10)}  '.join(counts)}\nFROM {_identifier(table.name)}"
+
+
+def _violations(column: Column) -> Iterator[tuple[str, str]]:
+    """Return what a value may be that the facts about its column exclude, each as a condition."""
+    name = _identifier(column.name)
+    if column.complete:
+        yield f"{column.name}: missing", f"{name} IS NULL"
+    # Facts are public, so they may be written into SQL as constants.
+    if column.ends is not None:
+        low, high = column.ends
+        title = f"{column.name}: outside {low}..{high}"
+        if column.type == "date":
+            low, high = f"'{low}'", f"'{high}'"
+        yield title, f"{name} < {low} OR {name} > {high}"
+    # With a declared "other", every value belongs to some class: nothing can be violated.
+    if column.values is not None and column.other is None and column.type != "boolean":
+        known = ", ".join(
+            "'" + value.replace("'", "''") + "'"
+            if isinstance(value, str)
+            else str(value)
+            for value in column.values
+        )
+        yield f"{column.name}: not a declared value", f"NOT {name} IN ({known})"
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 # -- reading tightrope.toml: every error names the key ------------------------------------------
@@ -330,6 +514,7 @@ def read_facts(path: str | Path) -> Facts:
 
 
 def _beside(folder: Path, source: str | None) -> str | None:
+    # Anything with a colon is an address, not a path beside the file.
     is_file = source is not None and ":" not in source
     return str(folder / source) if is_file and source is not None else source
 
@@ -347,6 +532,7 @@ def parse_facts(text: str, name: str = FACTS_FILE) -> Facts:
     from 1 to 1000000000000, got -1
     """
     try:
+        # Decimal, not float: a bound of 0.1 must be exactly 1/10.
         data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as wrong:
         raise InputError(f"{name}: this is not TOML: {wrong}") from None
@@ -366,10 +552,71 @@ def facts_from(data: Mapping[str, Any]) -> Facts:
     ...
     tightrope.errors.InputError: tables.people.populaton is not a key here (known: source, ...
     """
-    found = _read(data, "", {"tables": _each(_table), "users": _each(_user)})
+    found = _read(
+        data,
+        "",
+        {"tables": _each(_table), "users": _each(_user), "publisher": _publisher},
+    )
     if not found.get("tables"):
         raise InputError("tables must name at least one table: add [tables.NAME]")
+    tables = found["tables"]
+    for name, table in tables.items():
+        # Resolved after all tables are read: a table may name one that is declared later.
+        if table.people is not None:
+            tables[name] = _of_people(table, tables, data["tables"][name])
     return Facts(**found)
+
+
+def _of_people(
+    table: Table, tables: Mapping[str, Table], entry: Mapping[str, Any]
+) -> Table:
+    """Return a table of events with the table of its people, whose facts it shares."""
+    place = f"tables.{table.name}"
+    people = tables.get(str(table.people))
+    # One level only: people of people would make the unit of privacy ambiguous.
+    if people is None or people.people is not None or people.public:
+        raise InputError(
+            f"{place}.people must name the declared table of people, got {table.people!r}"
+        )
+    if table.person is None or people.key is None or people.person is not None:
+        raise InputError(
+            f"{place}.people: {place}.person must name the column that says whose row it is, and "
+            f"tables.{people.name}.key the column that tells people apart, one row each"
+        )
+    # Population, relation and budget belong to the people, so two declarations could disagree.
+    shared = ("population", "neighbours", "budget", "delta", "second_judge")
+    twice = next((word for word in shared if word in entry), None)
+    if twice is not None:
+        raise InputError(
+            f"{place}.{twice} is that of its people: leave it to tables.{people.name}"
+        )
+    return replace(
+        table, people=people, **{word: getattr(people, word) for word in shared}
+    )
+
+
+def _publisher(entry: Any, place: str) -> Publisher:
+    readers: dict[str, ReadValue] = {
+        "curators": _names,
+        "use": _text,
+        "region": _text,
+        "sector": _sector,
+        "authors": _names,
+        "dynamic": _truth,
+        "reasons": _text,
+        "sources": _text,
+    }
+    found = _read(entry, place, readers)
+    for key in ("curators", "use", "region", "dynamic"):
+        if key not in found:
+            raise InputError(f"{place}.{key} is missing")
+    return Publisher(**found)
+
+
+def _names(value: Any, place: str) -> tuple[str, ...]:
+    """Read a name or a list of names."""
+    listed = value if isinstance(value, list) and value else [value]
+    return tuple(_text(name, place) for name in listed)
 
 
 def _user(name: str, entry: Any, place: str) -> Fraction:
@@ -389,13 +636,20 @@ def _table(name: str, entry: Any, place: str) -> Table:
         "delta": _told(delta_of),
         "person": _text,
         "contributions": partial(whole_number, most=10**6),
+        "public": _truth,
+        "key": _text,
+        "frozen": _truth,
+        "people": _text,
         "columns": _each(column_from),
         "partitions": _any,  # read when the columns are known
+        "second_judge": _truth,
     }
     found = _read(entry, place, readers)
-    columns, person = found.setdefault("columns", {}), found.get("person")
-    if person is not None:
-        columns.setdefault(person, Column(person, "text"))
+    columns = found.setdefault("columns", {})
+    for word in ("person", "key"):
+        if found.get(word) is not None and not found.get("public"):
+            # A key column needs no declaration of its own: it is read as text and only compared.
+            columns.setdefault(found[word], Column(found[word], "text"))
     parts = _each(partial(_partition, columns=columns))
     found["partitions"] = parts(found.get("partitions", {}), f"{place}.partitions")
     return Table(name, **found)
@@ -407,10 +661,22 @@ def column_from(name: str, entry: Any, place: str) -> Column:
     >>> column_from("age", {"bounds": [0, 120]}, "age").type
     'integer'
     """
-    readers = {"type": _type, "bounds": _pair, "step": _any, "values": _values, "other": _any}
+    readers = {
+        "type": _type,
+        "bounds": _pair,
+        "step": _any,
+        "values": _values,
+        "other": _any,
+    }
     data = _read(entry, place, {**readers, "complete": _truth})
-    values, other, step = data.get("values"), data.get("other"), Fraction(1)
+    values = data.get("values")
+    other = data.get("other")
+    step = Fraction(1)
     ends = data.get("bounds", ())
+    # type(), not isinstance: a datetime is a date too, and has no ordinal bounds.
+    is_dates = bool(ends) and all(type(bound) is datetime.date for bound in ends)
+    if is_dates:
+        ends = [bound.toordinal() for bound in ends]
     rounded = "step" in data or data.get("type") == "number"
     rounded = rounded or any(isinstance(bound, float | Decimal) for bound in ends)
     if "step" in data and not ends:
@@ -419,23 +685,36 @@ def column_from(name: str, entry: Any, place: str) -> Column:
         ends, step = _in_steps(ends, data.get("step", 1), place)
     bounds = None
     if ends:
-        low, high = (whole_number(bound, f"{place}.bounds", -(10**9), 10**9) for bound in ends)
+        # Bounded, so that a billion such values add up within 64 bits.
+        low, high = (
+            whole_number(bound, f"{place}.bounds", -(10**9), 10**9) for bound in ends
+        )
         if low > high:
-            raise InputError(f"{place}.bounds must be [smallest, largest], got {data['bounds']!r}")
+            given = ", ".join(map(str, data["bounds"]))
+            raise InputError(
+                f"{place}.bounds must be [smallest, largest], got [{given}]"
+            )
         bounds = (low, high)
+    # A default class must be declared, or the lookup of other values would have no place.
     if other is not None and other not in (values or ()):
         raise InputError(f"{place}.other must be one of {place}.values, got {other!r}")
-    kind = data.get("type", "number" if rounded else "integer" if bounds else _guess(values))
+    bounded = "number" if rounded else "date" if is_dates else "integer"
+    kind = data.get("type", bounded if bounds or rounded else _guess(values))
     if kind is None:
         raise InputError(f"{place}.type must be one of {', '.join(TYPES)}, got none")
-    if (bounds or rounded) and kind != ("number" if rounded else "integer"):
-        raise InputError(f"{place}.bounds and step are for numbers: type must be one of them")
+    if (bounds or rounded) and kind != bounded:
+        raise InputError(
+            f"{place}.bounds are of type {bounded}, not {kind}: numbers have bounds such as "
+            "[0, 120], dates such as [2010-01-01, 2023-12-31]"
+        )
     if values is not None and kind != _guess(values):
         raise InputError(f"{place}.values are of type {_guess(values)}, not {kind}")
     return Column(name, kind, bounds, values, other, data.get("complete", False), step)
 
 
-def _in_steps(bounds: Sequence[Any], step: Any, place: str) -> tuple[list[int], Fraction]:
+def _in_steps(
+    bounds: Sequence[Any], step: Any, place: str
+) -> tuple[list[int], Fraction]:
     """Return bounds as multiples of a step, and the step.
 
     >>> _in_steps([Decimal("17.5"), 42], Decimal("0.5"), "age")
@@ -445,10 +724,14 @@ def _in_steps(bounds: Sequence[Any], step: Any, place: str) -> tuple[list[int], 
     for value in (*bounds, step):
         plain = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
         number = Decimal(str(value)) if plain else Decimal("nan")
+        # Exponents beyond 30 would make fractions of millions of digits.
         if not number.is_finite() or abs(number.adjusted()) > 30:
-            raise InputError(f"{place}.bounds and step must be numbers, got {value!r:.40}")
+            raise InputError(
+                f"{place}.bounds and step must be numbers, got {value!r:.40}"
+            )
         numbers.append(Fraction(number))
     low, high, unit = numbers
+    # Bounds off the grid would round to values outside of them.
     if unit <= 0 or any((x / unit).denominator != 1 for x in (low, high)):
         raise InputError(
             f"{place}.bounds must be multiples of the step {step}: set step, such as 0.1"
@@ -467,11 +750,18 @@ def _values(values: Any, place: str) -> tuple[Value, ...]:
         raise InputError(f"{place} must be a list of 1 to 10000 values")
     kinds = {type(value) for value in values}
     if len(kinds) > 1 or not kinds <= {str, int, bool}:
-        raise InputError(f"{place} must be all texts, all whole numbers or all true/false")
-    if len(set(values)) < len(values):
-        raise InputError(f"{place} names a value twice")
+        raise InputError(
+            f"{place} must be all texts, all whole numbers or all true/false"
+        )
+    known: dict[Any, Value] = {}
     for value in values:
         check_text(str(value), place)
+        # All spellings of a text are read as one.
+        text = canonical_text(value) if isinstance(value, str) else value
+        if text in known:
+            also = "" if known[text] == value else f" ({value!r} is the same text)"
+            raise InputError(f"{place} names {known[text]!r} twice{also}")
+        known[text] = value
     return tuple(values)
 
 
@@ -481,22 +771,31 @@ def _part(name: str, values: Any, place: str) -> tuple[Value, ...] | range:
         return _values(values, place)
     found = re.fullmatch(r"(-?\d{1,15})\.\.(-?\d{1,15})", values.strip())
     if not found or int(found[1]) > int(found[2]):
-        raise InputError(f'{place} must be a list of values or a range "18..39", got {values!r}')
+        raise InputError(
+            f'{place} must be a list of values or a range "18..39", got {values!r}'
+        )
     return range(int(found[1]), int(found[2]) + 1)
 
 
-def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column]) -> Partition:
-    data = _read(entry, place, {"column": _text, "parts": _each(_part), "fixed": _truth})
+def _partition(
+    name: str, entry: Any, place: str, columns: Mapping[str, Column]
+) -> Partition:
+    data = _read(
+        entry, place, {"column": _text, "parts": _each(_part), "fixed": _truth}
+    )
     column, parts = data.get("column", name), data.get("parts", {})
     if column not in columns:
         raise InputError(f"{place}.column must be a declared column, got {column!r}")
     if not parts:
         raise InputError(f"{place}.parts must name at least one part")
-    kind, spans = columns[column].type, []
+    kind = columns[column].type
+    spans = []
     for part, values in parts.items():
         if isinstance(values, range):
             if kind != "integer":
-                raise InputError(f"{place}.parts.{part}: a range is for a column of whole numbers")
+                raise InputError(
+                    f"{place}.parts.{part}: a range is for a column of whole numbers"
+                )
             spans.append((values[0], values[-1], values[0], part))
             continue
         for value in values:
@@ -504,10 +803,12 @@ def _partition(name: str, entry: Any, place: str, columns: Mapping[str, Column])
                 raise InputError(
                     f"{place}.parts.{part}: {value!r} is not of the type of column {column!r}"
                 )
+            # Two spellings that a collation equates would put one person into two parts.
             key: Any = collation_key(value) if isinstance(value, str) else value
             spans.append((key, key, value, part))
     spans.sort(key=lambda span: span[0])
     for (_, last, alike, owner), (first, _, value, part) in itertools.pairwise(spans):
+        # After sorting by the first value only neighbours can overlap.
         if first <= last and owner != part:
             is_alike = kind == "text" and alike != value
             also = f", and {alike!r} is the same to some databases" if is_alike else ""
@@ -524,8 +825,11 @@ def _read(data: Any, place: str, readers: Mapping[str, ReadValue]) -> dict[str, 
     """Read a table of known keys, each by its reader."""
     inside = f"{place}." if place else ""
     for key in _mapping(data, place):
+        # An unknown key is an error: a misspelt "contributions" would weaken privacy silently.
         if key not in readers:
-            raise InputError(f"{inside}{key} is not a key here (known: {', '.join(readers)})")
+            raise InputError(
+                f"{inside}{key} is not a key here (known: {', '.join(readers)})"
+            )
     return {key: readers[key](value, f"{inside}{key}") for key, value in data.items()}
 
 
@@ -560,14 +864,19 @@ def _must(fits: Callable[[Any], bool], what: str) -> ReadValue:
 
 _any = _must(lambda value: True, "anything")
 _mapping = _must(lambda value: isinstance(value, Mapping), "a table of keys")
-_pair = _must(lambda value: isinstance(value, list) and len(value) == 2, "[smallest, largest]")
+_pair = _must(
+    lambda value: isinstance(value, list) and len(value) == 2, "[smallest, largest]"
+)
 _text = _must(lambda value: isinstance(value, str) and bool(value.strip()), "a text")
 _truth = _must(lambda value: isinstance(value, bool), "true or false")
+_sector = _must(lambda value: value in SECTORS, f"one of {', '.join(SECTORS)}")
 _type = _must(lambda value: value in TYPES, f"one of {', '.join(TYPES)}")
 
 
 def _people(value: Any, place: str) -> int:
-    return whole_number(value, place, most=10**12)  # twice as many are within the judge's digits
+    return whole_number(
+        value, place, most=10**12
+    )  # twice as many are within the judge's digits
 
 
 # -- writing it ---------------------------------------------------------------------------------
@@ -588,6 +897,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     # What is public about these columns goes here, for questions that use them:
     #   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins
     #   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that
+    #   { bounds = [2010-01-01, 2023-12-31] } dates, to be put into years or months
     #   { values = ["north", "south"] } what is grouped by
     #   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE
     #   complete = true beside bounds or values, if everybody has such a value
@@ -595,11 +905,19 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     <BLANKLINE>
     """
     name = _key(table.name)
-    lines = ["# Public facts: what is known without looking at the data.", f"[tables.{name}]"]
+    lines = [
+        "# Public facts: what is known without looking at the data.",
+        f"[tables.{name}]",
+    ]
     words = "source relation population neighbours budget delta person"
     told = [*words.split(), *(["contributions"] if table.person is not None else [])]
+    told += ["frozen"] if table.frozen else []
     settings = {word: getattr(table, word) for word in told}
-    lines += [f"{key} = {_value(value)}" for key, value in settings.items() if value is not None]
+    lines += [
+        f"{key} = {_value(value)}"
+        for key, value in settings.items()
+        if value is not None
+    ]
     if table.columns or undeclared:
         lines += ["", f"[tables.{name}.columns]"]
         lines += [f"{_key(c.name)} = {_column(c)}" for c in table.columns.values()]
@@ -608,6 +926,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
             "# What is public about these columns goes here, for questions that use them:",
             "#   { bounds = [0, 120] } whole numbers, to be summed, averaged or put into bins",
             "#   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that",
+            "#   { bounds = [2010-01-01, 2023-12-31] } dates, to be put into years or months",
             '#   { values = ["north", "south"] } what is grouped by',
             '#   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE',
             "#   complete = true beside bounds or values, if everybody has such a value",
@@ -617,7 +936,11 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
 
 
 def write_facts(
-    table: Table, path: str | Path, undeclared: Sequence[str] = (), *, replace: bool = False
+    table: Table,
+    path: str | Path,
+    undeclared: Sequence[str] = (),
+    *,
+    replace: bool = False,
 ) -> None:
     """Write the public facts of one table; a file that exists is kept unless told otherwise.
 
@@ -629,6 +952,7 @@ def write_facts(
     """
     check_free(path, replace=replace)
     text = facts_text(table, undeclared)
+    # Read back what was written, so that a broken file is never left behind.
     parse_facts(text, str(path))
     write_text(path, text)
 
@@ -636,7 +960,17 @@ def write_facts(
 def check_free(path: str | Path, *, replace: bool = False) -> None:
     """Refuse to write where a file is already, unless it may be replaced."""
     if Path(path).exists() and not replace:
-        raise InputError(f"{path}: there is such a file already: give --replace if it may go")
+        raise InputError(f"{path} already exists; use --replace to overwrite it")
+
+
+def source_beside(source: str, facts: Path) -> str:
+    """Return a source as a file of facts names it: a path is relative to the file's folder.
+
+    >>> source_beside("postgresql://host/base", Path("facts/tightrope.toml"))
+    'postgresql://host/base'
+    """
+    is_path = Path(source).exists() and not Path(source).is_absolute()
+    return os.path.relpath(source, facts.parent) if is_path else source
 
 
 def columns_of_catalogue(data: Any, table: str) -> dict[str, str]:
@@ -676,23 +1010,34 @@ def columns_of_public_data(
             column = Column(name, kind)
             source.prepare([column])
             cell = source.cell(column, types[name])
-            return source.fetch(f"SELECT {what} FROM (SELECT {cell} AS c FROM {source.rows()}) t")
+            return source.fetch(
+                f"SELECT {what} FROM (SELECT {cell} AS c FROM {source.rows()}) t"
+            )
 
         for name, there in types.items():
             kind = family(there)
+            # Read as text every value counts, so the difference to COUNT(*) is the missing ones.
             rows, count = ask(name, "text", "COUNT(*), COUNT(c)")[0]
             whole = rows == count
             if not there:  # what all of its values can be read as
-                fits = (kind for kind in TYPES if ask(name, kind, "COUNT(c)")[0][0] == count)
+                # TYPES is in order of preference: the first that all values can be read as.
+                fits = (
+                    kind for kind in TYPES if ask(name, kind, "COUNT(c)")[0][0] == count
+                )
                 kind = next(fits) if count else "text"
             elif kind == "number" and ask(name, "integer", "COUNT(c)")[0][0] == count:
                 kind = "integer"
             bounds = None
-            values: tuple[Value, ...] | None = (False, True) if kind == "boolean" else None
+            values: tuple[Value, ...] | None = (
+                (False, True) if kind == "boolean" else None
+            )
             if kind in ("integer", "number") and count:
                 low, high = ask(name, kind, "MIN(c), MAX(c)")[0]
+                # Outward to whole numbers, so that the bounds contain all values.
                 ends = (math.floor(low), math.ceil(high))
-                bounds = ends if kind == "integer" or max(map(abs, ends)) <= 10**9 else None
+                bounds = (
+                    ends if kind == "integer" or max(map(abs, ends)) <= 10**9 else None
+                )
             elif kind == "text":
                 texts = {
                     t if isinstance(t, str) else bytes(t).decode(errors="replace")
@@ -702,7 +1047,9 @@ def columns_of_public_data(
                 values = tuple(sorted(texts)) if 0 < len(texts) <= listed else None
             if kind:
                 is_told = bounds is not None or values is not None
-                found[name] = Column(name, kind, bounds, values, complete=whole and is_told)
+                found[name] = Column(
+                    name, kind, bounds, values, complete=whole and is_told
+                )
     return found, int(rows)
 
 
@@ -712,9 +1059,14 @@ def _column(column: Column) -> str:
     if not shown:
         return f"{{ type = {_value(column.type)} }}"
     inner = [f"{key} = {_value(value)}" for key, value in shown.items()]
+    if column.type == "date":
+        inner = [f"bounds = [{', '.join(column.ends or ())}]"]
     if column.type == "number":
         ends = [_value(float(bound * column.step)) for bound in column.bounds or ()]
-        inner = [f"bounds = [{', '.join(ends)}]", f"step = {_value(float(column.step))}"]
+        inner = [
+            f"bounds = [{', '.join(ends)}]",
+            f"step = {_value(float(column.step))}",
+        ]
     if column.other is not None:
         inner.append(f"other = {_value(column.other)}")
     if column.complete:
@@ -759,9 +1111,13 @@ def given_facts(
 
     if facts is None:
         if mechanism is not None:
-            number = re.match(r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query)
-            population, neighbours = int(number[1]) if number else None, mechanism.neighbours
+            number = re.match(
+                r"(?:count|sum|histogram|counts|count_mod)\((\d+)", mechanism.query
+            )
+            population = int(number[1]) if number else None
+            neighbours = mechanism.neighbours
         name, own = _table_name(sql, dialect_of(data)), own_name(data)
+        # One table, one name, one budget: another name would open a second account.
         if own is not None and folded_name(name) != folded_name(own):
             raise InputError(
                 f"without public facts the table in {shown_address(data)} is called {own}, so that "
@@ -793,8 +1149,12 @@ def declared_columns(columns: Mapping[str, Column | str]) -> dict[str, Column]:
     found = {}
     for name, what in columns.items():
         if not isinstance(what, Column | str):
-            raise InputError(f"column {name!r} must be a Column or a text, got {what!r:.60}")
-        found[name] = what if isinstance(what, Column) else read_column(f"{name}:{what}")
+            raise InputError(
+                f"column {name!r} must be a Column or a text, got {what!r:.60}"
+            )
+        found[name] = (
+            what if isinstance(what, Column) else read_column(f"{name}:{what}")
+        )
     return found
 
 
@@ -805,25 +1165,37 @@ def read_column(text: str) -> Column:
     ((0, 120), ('north', 'south'))
     >>> read_column("born:date").type, read_column("height:1.2..2.3:0.01").bounds
     ('date', (120, 230))
+    >>> read_column("joined:2010-01-01..2023-12-31").type
+    'date'
     """
     name, colon, rest = text.partition(":")
     if not colon or not name.strip() or not rest.strip():
         raise InputError(
-            f"a column looks like age:0..120, region:north,south or born:date, got {text[:60]!r}"
+            "a column looks like age:0..120, region:north,south, born:date or "
+            f"joined:2010-01-01..2023-12-31, got {text[:60]!r}"
         )
     name, rest = name.strip(), rest.strip()
     entry: dict[str, Any] = {}
     if rest.endswith(":complete"):
-        rest, entry = rest.removesuffix(":complete").strip(), {"complete": True}
+        rest = rest.removesuffix(":complete").strip()
+        entry = {"complete": True}
     number = r"(-?\d+(?:\.\d+)?)"
     bounds = re.fullmatch(rf"{number}\.\.{number}(?::{number})?", rest)
     if bounds:
-        ends: list[Any] = [Decimal(end) if "." in end else int(end) for end in bounds.group(1, 2)]
+        ends: list[Any] = [
+            Decimal(end) if "." in end else int(end) for end in bounds.group(1, 2)
+        ]
         entry |= {"step": Decimal(bounds[3])} if bounds[3] else {}
+        return column_from(name, {"bounds": ends, **entry}, name)
+    days = re.fullmatch(r"(\d{4}-\d\d-\d\d)\.\.(\d{4}-\d\d-\d\d)", rest)
+    if days:
+        with refusing(f"column {name!r}: {rest} are no two dates", ValueError):
+            ends = [datetime.date.fromisoformat(day) for day in days.groups()]
         return column_from(name, {"bounds": ends, **entry}, name)
     if rest in TYPES:
         return column_from(name, {"type": rest}, name)
     values: list[Any] = [value.strip() for value in rest.split(",")]
+    # Only all-digit lists are whole numbers: one other value makes all of them texts.
     if all(re.fullmatch(r"-?\d+", value) for value in values):
         values = [int(value) for value in values]
     return column_from(name, {"values": values, **entry}, name)
@@ -834,7 +1206,9 @@ def _table_name(sql: Any, dialect: str) -> str:
 
     from tightrope.publish.sql_reader import one_select
 
-    tables = {table.name for table in one_select(sql, dialect).find_all(exp.Table)} - {""}
+    select = one_select(sql, dialect)
+    named = {cte.alias for cte in select.find_all(exp.CTE)}
+    tables = {table.name for table in select.find_all(exp.Table)} - named - {""}
     if len(tables) != 1:
         raise InputError(
             f"the question must read one table, got {', '.join(sorted(tables)) or 'none'}"

@@ -23,14 +23,21 @@ import contextlib
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.errors import InputError
-from tightrope.publish.accounts import Account, Binding, Charge, budget_of, check_account, exactly
+from tightrope.publish.accounts import (
+    Account,
+    Binding,
+    Charge,
+    budget_of,
+    check_account,
+    exactly,
+)
 from tightrope.publish.entries import (
     CHARGED,
     FREED,
@@ -41,6 +48,7 @@ from tightrope.publish.entries import (
     account_of,
     accounts_of,
     known_account,
+    later,
     plain,
     request_digest,
 )
@@ -82,7 +90,13 @@ class Ticket:
 
     def step(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return the body of an entry that acts on this reservation."""
-        return {**more, "kind": kind, "key": self.key, "reservation": [self.position, self.hash]}
+        return {
+            **more,
+            "kind": kind,
+            "key": self.key,
+            # Position and hash: a key alone could act on a later reservation of the same key.
+            "reservation": [self.position, self.hash],
+        }
 
 
 class Ledger:
@@ -123,6 +137,7 @@ class Ledger:
                 "budget in the public facts"
             )
         version = VERSION
+        # Never refuse to open a damaged ledger: verification is how the damage gets diagnosed.
         with contextlib.suppress(LedgerError), self.store.reading() as look:
             # A ledger that is damaged here is opened all the same, to be verified.
             version = look.state.get("ledger", {}).get("version", VERSION)
@@ -133,13 +148,16 @@ class Ledger:
             )
 
     @classmethod
-    def create(cls, url: str | Path, *, exist_ok: bool = False, hold: float = 600.0) -> Ledger:
+    def create(
+        cls, url: str | Path, *, exist_ok: bool = False, hold: float = 600.0
+    ) -> Ledger:
         """Make an empty ledger; one that exists is refused, or returned if that is all right.
 
         A file whose signing key is there while the file is not was a ledger once: it is not
         made anew, because its budgets would start afresh.
         """
         store = Store(url)
+        # Threat: delete the file and start again with the full budget; the key left behind tells.
         if not store.exists and store.file is not None:
             lost = key_beside(store.file)
             if lost.exists() and not store.exists:
@@ -149,6 +167,8 @@ class Ledger:
                 )
         body = {"kind": "open", "id": secrets.token_hex(16), "version": VERSION}
         try:
+            # One transaction makes the tables and the first entry, so two creators cannot both
+            # succeed.
             store.create(lambda transaction: transaction.append(body))
         except InputError:
             if not exist_ok:
@@ -182,14 +202,22 @@ class Ledger:
             return known_account(look.state, name).remaining
 
     def set_budget(
-        self, name: str, budget: Fraction | float | str, delta: Fraction | float | str | None = None
+        self,
+        name: str,
+        budget: Fraction | float | str,
+        delta: Fraction | float | str | None = None,
     ) -> None:
         r"""Set the budget of an account, with a :math:`\delta` for series and for groups."""
+        # Parse before the transaction: bad input must not hold the write lock.
         amount, spare = budget_of(budget), None if delta is None else delta_of(delta)
 
         def work(change: Transaction) -> None:
             known = account_of(change.state, name)
-            slack = spare if spare is not None else known.delta if known else Fraction(0)
+            # A δ that is not given is kept, not reset to 0.
+            slack = (
+                spare if spare is not None else known.delta if known else Fraction(0)
+            )
+            # Setting the same budget twice writes no entry, so that scripts may be run again.
             if known is None or (known.budget, known.delta) != (amount, slack):
                 _budget(change, name, amount, slack)
 
@@ -258,19 +286,31 @@ class Ledger:
         """
         check_key(key)
         if not charges:
-            raise InputError("a request must be charged to at least one account, got none")
+            raise InputError(
+                "a request must be charged to at least one account, got none"
+            )
+        # Canonical plain data: the same charges always have the same digest.
         asked = plain(tuple(charges))
 
         def work(change: Transaction) -> Ticket:
             known = change.state.get(f"request:{key}")
-            same = known is not None and known["request"] == request_digest(request, asked)
+            # The digest covers request and charges: a reused key cannot fetch a cheaper or other
+            # answer.
+            same = known is not None and known["request"] == request_digest(
+                request, asked
+            )
+            # A recorded answer is returned without any check of budgets: it has been paid for.
             if known is not None and known["phase"] == RELEASED and same:
                 return self._ticket(change, key)
+            # Expire first, so that forgotten reservations do not block the budget of this one.
             self._expire(change)
             for account, budget in (budgets or {}).items():
                 _agree(change, account, budget, (deltas or {}).get(account))
+            # The binding ties the account to one data set: the same budget cannot pay for other
+            # rows.
             if binding is not None:
                 _bind(change, charges[0].account, binding)
+            # Read again: expiry may have freed this very key.
             known = change.state.get(f"request:{key}")
             if known is not None and known["phase"] != FREED:
                 if not same:
@@ -279,12 +319,13 @@ class Ledger:
                         f"{known['reservation'][0]}): use a new key for a new request"
                     )
                 return self._ticket(change, key)
+            # Appending checks the balance: the state machine refuses what does not fit.
             entry = change.append({
                 "kind": "reserve",
                 "key": key,
                 "request": dict(request),
                 "charges": asked,
-                "expires": _later(_time(change), self.hold),
+                "expires": later(_time(change), timedelta(seconds=self.hold)),
             })  # fmt: skip
             return replace(self._ticket(change, key), entry=entry, own=True)
 
@@ -294,6 +335,7 @@ class Ledger:
         """Spend what was set aside; a request that is charged already stays as it is."""
 
         def work(change: Transaction) -> Ticket:
+            # Idempotent: charging twice, by two processes or after a crash, costs once.
             if self._phase(change, ticket) not in (CHARGED, RELEASED):
                 change.append(ticket.step("charge"))
             return self._ticket(change, ticket.key)
@@ -304,6 +346,7 @@ class Ledger:
         """Record an answer; when one is recorded already, that one is returned."""
 
         def work(change: Transaction) -> Ticket:
+            # First answer wins. A second draw under one charge would leak twice for one price.
             if self._phase(change, ticket) != RELEASED:
                 held = change.entry(ticket.position).body
                 change.append({
@@ -316,19 +359,29 @@ class Ledger:
 
     def cancel(self, ticket: Ticket) -> None:
         """Free a reservation that was not charged: nothing had been read for it."""
+        # The state machine refuses to cancel a charge: data may have been read under it.
         self.store.write(lambda change: change.append(ticket.step("cancel")))
 
     def ticket(self, key: str) -> Ticket | None:
         """Return where a request stands, or ``None`` for an unknown or freed key."""
         with self.store.reading() as look:
             known = look.state.get(f"request:{key}")
-            return None if known is None or known["phase"] == FREED else self._ticket(look, key)
+            return (
+                None
+                if known is None or known["phase"] == FREED
+                else self._ticket(look, key)
+            )
 
     def _phase(self, change: Transaction, ticket: Ticket) -> str | None:
         """Return the phase of the reservation of a ticket, if the key is still its own."""
         known = change.state.get(f"request:{ticket.key}")
+        # A freed key may be in use again by another reservation; that one is not ours to touch.
         held = [ticket.position, ticket.hash]
-        return known["phase"] if known is not None and known["reservation"] == held else None
+        return (
+            known["phase"]
+            if known is not None and known["reservation"] == held
+            else None
+        )
 
     def _ticket(self, look: Transaction, key: str) -> Ticket:
         known = look.state[f"request:{key}"]
@@ -339,6 +392,7 @@ class Ledger:
         """Free every reservation whose time is over."""
         now = _time(change)
         for key, expires in change.state.get("open", {}).items():
+            # ISO times in UTC with fixed width compare as texts.
             if expires < now:
                 change.append(self._ticket(change, key).step("expire"))
 
@@ -368,12 +422,16 @@ class Ledger:
         for entry in self.entries():
             if entry.kind == "charge":
                 waiting[entry.body["key"]] = None
+            # An answer removes its charge from the waiting list; what remains can be asked again
+            # free.
             elif entry.kind == "answer":
                 waiting.pop(entry.body["key"], None)
                 answers.append(entry)
         return answers, list(waiting)
 
-    def verify(self, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20) -> LedgerReport:
+    def verify(
+        self, anchors: Sequence[tuple[int, str]] = (), *, most: int = 20
+    ) -> LedgerReport:
         """Check the ledger from its first entry to its last.
 
         Altered, removed, inserted and reordered entries break the chain of hashes. The state
@@ -400,21 +458,30 @@ class Ledger:
         (True, ('entry 2 is missing: the ledger ends at entry 1, so its end was cut off',))
         >>> folder.cleanup()
         """
+        # Replay computes balances from the entries alone, so altered balances cannot hide.
         replay = Replay()
         with self.store.reading() as look:
             for entry in look.entries():
                 replay.add(entry)
+                # After this many findings the rest are most likely consequences.
                 if len(replay.reasons) >= most:
                     break
             kept = look.state.kept()
         if not replay.position:
             replay.reasons.append("the ledger has no entries")
         if len(replay.reasons) < most:
-            computed = {**replay.state, "head": {"position": replay.position, "hash": replay.hash}}
+            # The head is part of the stored state and must equal the last entry that was replayed.
+            computed = {
+                **replay.state,
+                "head": {"position": replay.position, "hash": replay.hash},
+            }
             replay.reasons += _differences(computed, kept)[:most]
             replay.reasons += _missing_anchors(replay.hashes, anchors)
+        # Report what the entries say: the stored balances are what is under test.
         accounts = accounts_of(replay.state)
-        return LedgerReport(replay.position, replay.hash, tuple(replay.reasons), accounts)
+        return LedgerReport(
+            replay.position, replay.hash, tuple(replay.reasons), accounts
+        )
 
     def __repr__(self) -> str:
         return f"Ledger({self.store.name!r})"
@@ -428,17 +495,23 @@ def _budget(
 ) -> None:
     check_account(name)
     body = {"kind": "budget", "account": name, "amount": str(amount)}
+    # δ = 0 is the default when an entry is read, so it is left out.
     change.append(body | ({"delta": str(delta)} if delta else {}))
 
 
-def _agree(change: Transaction, name: str, budget: Fraction | None, delta: Fraction | None) -> None:
+def _agree(
+    change: Transaction, name: str, budget: Fraction | None, delta: Fraction | None
+) -> None:
     """Give a new account its budget; refuse one that contradicts the ledger."""
     account = account_of(change.state, name)
     if account is None:
         if budget is None:
-            raise InputError(f"{name} has no budget: set one in the public facts, or give budget")
+            raise InputError(
+                f"{name} has no budget: set one in the public facts, or give budget"
+            )
         _budget(change, name, budget, delta or Fraction(0))
         return
+    # Two sources for one number must agree; silently preferring one would change the guarantee.
     if delta not in (None, account.delta):
         raise InputError(
             f"{name} has δ = {float(account.delta):g} in the ledger, not {float(delta or 0):g}: "
@@ -459,17 +532,19 @@ def _bind(change: Transaction, name: str, binding: Binding) -> None:
 def _time(change: Transaction) -> str:
     """Return the time that the next entry will have."""
     last = change.last()
-    return change.now() if last is None else max(change.now(), last.time)
-
-
-def _later(time: str, seconds: float) -> str:
-    then = datetime.fromisoformat(time) + timedelta(seconds=seconds)
-    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    # Never earlier than the last entry, even if the clock was set back.
+    return change.now() if last is None else last.time_at(change.now())
 
 
 def check_key(key: str, longest: int = 200) -> None:
     """Refuse a request key that is no plain text."""
-    if not isinstance(key, str) or not key.strip() or len(key) > longest or not key.isprintable():
+    if (
+        not isinstance(key, str)
+        or not key.strip()
+        or len(key) > longest
+        # Keys are shown in messages and receipts: control characters could forge lines.
+        or not key.isprintable()
+    ):
         raise InputError(
             f"a request key is a printable text of 1 to {longest} characters, got {key!r:.60}"
         )
@@ -513,14 +588,23 @@ class LedgerReport:
 
 
 def _differences(computed: dict[str, Any], stored: dict[str, Any]) -> list[str]:
-    wrong = [name for name in {*computed, *stored} if computed.get(name) != stored.get(name)]
-    told = ["the end of the ledger" if name == "head" else f"the stored {name}" for name in wrong]
+    # The union of names: a removed state is a difference as much as an added one.
+    wrong = [
+        name for name in {*computed, *stored} if computed.get(name) != stored.get(name)
+    ]
+    told = [
+        "the end of the ledger" if name == "head" else f"the stored {name}"
+        for name in wrong
+    ]
     return sorted(f"{what} is not what the entries say" for what in told)
 
 
-def _missing_anchors(hashes: list[str], anchors: Sequence[tuple[int, str]]) -> list[str]:
+def _missing_anchors(
+    hashes: list[str], anchors: Sequence[tuple[int, str]]
+) -> list[str]:
     reasons = []
     for position, wanted in anchors:
+        # Truncation leaves a valid chain, so only an anchor from outside can show it.
         if position > len(hashes):
             reasons.append(
                 f"entry {position} is missing: the ledger ends at entry {len(hashes)}, so its end "

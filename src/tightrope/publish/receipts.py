@@ -16,6 +16,7 @@ is noticed.
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 import os
 import re
@@ -28,10 +29,11 @@ from typing import Any
 from tightrope.errors import CheckFailed, InputError, refusing
 from tightrope.files import read_json, read_text, write_text
 from tightrope.publish.entries import Entry, canonical, read_record
-from tightrope.publish.shapes import read_label
+from tightrope.publish.intervals import read_label
 
 #: What a receipt says it is.
-FORMAT, VERSION = "tightrope-receipt", 1
+FORMAT = "tightrope-receipt"
+VERSION = 1
 #: Where the entry of a receipt stands.
 _PLACE = ("ledger", "position", "hash", "previous", "time")
 
@@ -60,17 +62,40 @@ class SigningKey:
 
         text = read_text(path).strip()
         with refusing(f"{path}: this is not a signing key of Tightrope", ValueError):
-            self._key = Ed25519PrivateKey.from_private_bytes(base64.b64decode(text, validate=True))
+            self._key = Ed25519PrivateKey.from_private_bytes(
+                base64.b64decode(text, validate=True)
+            )
 
     @property
     def public(self) -> str:
         """The public key, as text."""
         return _text(self._key.public_key().public_bytes_raw())
 
+    def secret(self, ledger_id: str) -> str:
+        """Return what decides which rows of a person count: it follows from the private key.
+
+        The same for all questions of a ledger, and told to nobody but the source that is asked.
+        """
+        # Derived from the signing key, so that one file has to be kept secret and backed up.
+        seed = self._key.private_bytes_raw()
+        # The purpose separates this use of the key from signing.
+        purpose = f"which rows count: {ledger_id}".encode()
+        # The choice of rows must be unpredictable, or a person could arrange which rows count.
+        return hmac.new(seed, purpose, "sha256").hexdigest()[:32]
+
     def sign(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return the content as a receipt; the same content makes the same receipt."""
-        body = {"format": FORMAT, "version": VERSION, **content, "public_key": self.public}
-        return {**body, "signature": _text(self._key.sign(canonical(body).encode("ascii")))}
+        body = {
+            "format": FORMAT,
+            "version": VERSION,
+            **content,
+            "public_key": self.public,
+        }
+        return {
+            **body,
+            # The signature covers the public key as well, so it cannot be exchanged.
+            "signature": _text(self._key.sign(canonical(body).encode("ascii"))),
+        }
 
 
 def named_key() -> Path | None:
@@ -85,6 +110,7 @@ def key_path(ledger_file: Path | None, ledger_id: str) -> Path:
     >>> key_path(Path("ledger.db"), "").name
     'ledger.db.key'
     """
+    # The environment decides first: services keep the key away from the ledger's folder.
     named = named_key()
     if named is not None:
         return named
@@ -120,6 +146,7 @@ def receipt_of(
     """
     content = {name: value for name, value in entry.body.items() if name != "kind"}
     place = {word: value for word, value in entry.as_dict().items() if word != "body"}
+    # Place last: fields of a request cannot overwrite position, hash and time.
     return key.sign({**content, **(said or {}), **place, "ledger": ledger_id})
 
 
@@ -149,9 +176,15 @@ def verify_receipt(
     elif missing:
         reasons.append(f"this receipt does not say its {', '.join(missing)}")
     elif not _is_signed(data):
-        reasons.append("the signature is not that of this content: something was altered")
+        reasons.append(
+            "the signature is not that of this content: something was altered"
+        )
+    # A valid signature over a false entry is possible, so the hash is computed again.
     elif not _is_entry(data):
-        reasons.append("the content is not that of the entry whose hash the receipt states")
+        reasons.append(
+            "the content is not that of the entry whose hash the receipt states"
+        )
+    # Anybody can sign with a key of their own; only a key known from elsewhere identifies.
     if public_key is not None and held != public_key.strip():
         reasons.append("the receipt is signed with another key than the one expected")
     return ReceiptCheck(not reasons, tuple(reasons), held)
@@ -201,7 +234,9 @@ def apply_remap(
     return remap[answer]
 
 
-def anchors_of_receipts(receipts: Sequence[str | Path], ledger_id: str) -> list[tuple[int, str]]:
+def anchors_of_receipts(
+    receipts: Sequence[str | Path], ledger_id: str
+) -> list[tuple[int, str]]:
     """Return the positions and hashes that receipts hold, after checking the receipts."""
     anchors = []
     for path in receipts:
@@ -210,7 +245,10 @@ def anchors_of_receipts(receipts: Sequence[str | Path], ledger_id: str) -> list[
         if not check.genuine:
             raise CheckFailed(f"{path}: {check.reasons[0]}")
         if receipt["ledger"] != ledger_id:
-            raise CheckFailed(f"{path}: this is a receipt of another ledger, {receipt['ledger']}")
+            raise CheckFailed(
+                f"{path}: this is a receipt of another ledger, {receipt['ledger']}"
+            )
+        # Position and hash are what a truncated ledger cannot contain.
         anchors.append((receipt["position"], receipt["hash"]))
     return anchors
 
@@ -235,6 +273,7 @@ def read_anchor(text: str) -> tuple[int, str]:
 
 def _is_entry(data: Mapping[str, Any]) -> bool:
     """Whether a receipt holds the entry whose hash it states."""
+    # What the entry's hash does not cover: the receipt's frame, and the interval.
     apart = {"format", "version", "public_key", "signature", "interval", *_PLACE}
     body = {name: value for name, value in data.items() if name not in apart}
     place = {word: data[word] for word in _PLACE if word != "ledger"}
@@ -251,9 +290,9 @@ def _is_signed(data: Mapping[str, Any]) -> bool:
 
     body = {name: value for name, value in data.items() if name != "signature"}
     try:
-        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(data["public_key"]))
-        signature = base64.b64decode(data["signature"])
-        key.verify(signature, canonical(body).encode("ascii"))
+        key = Ed25519PublicKey.from_public_bytes(_raw(data["public_key"]))
+        # Verify over the canonical JSON: whitespace and order of a file do not matter.
+        key.verify(_raw(data["signature"]), canonical(body).encode("ascii"))
     except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
         return False
     return True
@@ -264,20 +303,34 @@ def _make_key(path: Path) -> None:
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # Private from its creation: a chmod afterwards would leave a moment in which others can
+        # read.
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="ascii") as file:
                 file.write(_text(secrets.token_bytes(32)) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
+            # link fails where the name exists: of two processes one key wins, and it is complete.
             os.link(part, path)
         except FileExistsError:
             pass
         finally:
             part.unlink(missing_ok=True)
     except OSError as refused:
-        raise InputError(f"{path}: the signing key cannot be made: {refused.strerror}") from None
+        raise InputError(
+            f"{path}: the signing key cannot be made: {refused.strerror}"
+        ) from None
 
 
 def _text(raw: bytes) -> str:
     return base64.b64encode(raw).decode("ascii")
+
+
+def _raw(text: str) -> bytes:
+    """Return the bytes of a text; a second text of the same bytes is refused."""
+    raw = base64.b64decode(text, validate=True)
+    # Base64 has several texts for some bytes; one of them could pass as another receipt.
+    if _text(raw) != text:
+        raise ValueError("this is not how these bytes are written")
+    return raw

@@ -1,8 +1,8 @@
 """The sealed room between charge and answer: the only place where rows are run.
 
-Everything that can be refused is refused while a :class:`SealedQuery` is made, from the catalogue
-and the declared facts alone. Once it runs, it ends in a node of the answer graph or in one and
-the same sentence.
+Everything that can be refused is refused while a :class:`SealedQuery` is made, from the catalogue,
+the declared facts and, where that is public, the number of people. Once it runs, it ends in a
+node of the answer graph or in one and the same sentence.
 
 Every rule that privacy rests on is part of the SQL: see :mod:`tightrope.publish.sql_writer`.
 """
@@ -10,20 +10,20 @@ Every rule that privacy rests on is part of the SQL: see :mod:`tightrope.publish
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tightrope.certify import Mechanism, ScoreMechanism
 from tightrope.certify.make import encode_label
-from tightrope.errors import TightropeError
-from tightrope.publish.sampler import ScoreSampler, draw_output
-from tightrope.publish.shapes import Kind, Shape, answer_of, answers_of, found_groups, mapped_text
+from tightrope.errors import InputError, TightropeError, refusing
+from tightrope.publish.facts import Column
+from tightrope.publish.relations import person_cells
 from tightrope.publish.sources import Source, check_columns, quietly
-from tightrope.queries import query
+from tightrope.queries import Neighbours, query
 
 if TYPE_CHECKING:
-    from tightrope.certify import AnyMechanism
+    from tightrope.publish.noise import Noise
+    from tightrope.publish.shapes import Shape
 
 
 class SourceFailed(TightropeError):
@@ -45,6 +45,7 @@ def _one_sentence() -> Iterator[None]:
     """Turn whatever goes wrong into the same words."""
     try:
         yield
+    # An error text that depends on rows would be an unnoised answer: always the same sentence.
     except Exception:
         raise SourceFailed from None
 
@@ -61,69 +62,116 @@ class SealedQuery:
     declared
         For a question with an answer graph of its own: the node of each result, as text, and the
         node for every other result.
+    secret
+        What the choice among the rows of one person depends on.
 
     Examples
     --------
     >>> import pyarrow
     >>> from tightrope.publish.facts import Table
+    >>> from tightrope.publish.shapes import Count
     >>> from tightrope.publish.sources import open_source
     >>> people = Table("people", 5)
     >>> with open_source(pyarrow.table({"age": [31, 44]}), people) as source:
-    ...     SealedQuery(source, Shape(Kind.COUNT, people)).node()
+    ...     SealedQuery(source, Count(people)).node()
     2
     """
 
     def __init__(
-        self, source: Source, shape: Shape, declared: tuple[Mapping[str, int], int] | None = None
+        self,
+        source: Source | Mapping[str, Source],
+        shape: Shape,
+        declared: tuple[Mapping[str, int], int] | None = None,
+        secret: str = "",
     ) -> None:
-        from tightrope.publish.sql_writer import compiled, person_columns
+        from tightrope.publish.sql_writer import (
+            Opened,
+            compiled,
+            read_columns,
+            whose,
+        )
 
-        self._source, self._shape, self._declared = source, shape, declared
-        whose = itertools.chain(*person_columns(shape))
-        self._columns = list(dict.fromkeys([*shape.columns, *whose]))
-        found = check_columns(source, self._columns)
-        self._sql = compiled(shape, source, found)
+        self._shape = shape
+        self._declared = declared
+        # The first table is the one that the question asks about; the others are joined to it.
+        tables = read_columns(shape)
+        first = tables[0][0]
+        sources = source if isinstance(source, Mapping) else {first.name: source}
+        self._source = sources[first.name]
+        self._columns: dict[str, list[Column]] = {}
+        opened: dict[str, Opened] = {}
+        for number, (table, columns) in enumerate(tables):
+            stored = itertools.chain(*(column.stored for column in columns))
+            # The person's key is read only where rows per person are limited or counted.
+            is_needed = whose(shape, table) is not None
+            keys = person_cells(table) if is_needed else ()
+            wanted = list(dict.fromkeys([*stored, *keys]))
+            self._columns[table.name] = wanted
+            place = sources[table.name]
+            # The catalogue is compared before the charge: no row is run for it.
+            types = check_columns(place, wanted)
+            opened[table.name] = Opened(place, types, f"tightrope_rows{number or ''}")
+        self._sources = {name: sources[name] for name in opened}
+        # Compiled before the charge: SQL that cannot be written costs nothing.
+        self._sql = compiled(shape, opened, secret)
         if declared is None:
             self._graphs = [
-                None if draw.by_score else query(draw.query, neighbours=draw.neighbours).graph
+                None
+                if draw.by_score
+                else query(draw.query, neighbours=draw.neighbours).graph
                 for draw in shape.draws
             ]
-        source.check(self._sql)
+        # A server may refuse a constant or a function: find out before the charge.
+        self._source.check(self._sql)
+        self._people = shape.table.people or first
+        self._counter = sources.get(self._people.name)
 
-    def draw(self, mechanisms: Sequence[AnyMechanism]) -> Any:
+    def check_people(self) -> None:
+        """Refuse a table that does not hold exactly the declared people.
+
+        Under ``change-one`` all neighbours hold the same number of people: it is public, and is
+        counted before the charge. What a view or a plan computes is run after the charge only.
+        """
+        from tightrope.publish.sql_writer import Opened, counted_people
+
+        table = self._people
+        source = self._counter
+        is_public = table.neighbours is Neighbours.CHANGE_ONE
+        # Under add-remove the number of people is confidential; a view may fail on a row.
+        if (
+            source is None
+            or not is_public
+            or table.population is None
+            or source.is_computed
+        ):
+            return
+        keys = [] if table.person is None else list(person_cells(table))
+        sql = counted_people(table, Opened(source, check_columns(source, keys)))
+        with (
+            refusing(f"{source.shown}: the rows cannot be counted", Exception),
+            quietly(),
+        ):
+            source.prepare(keys)
+            ((people, *_), *_) = source.fetch(sql)
+        # The message may state the true number only because all neighbours share it.
+        if people != table.population:
+            raise InputError(
+                f"table {table.name} holds {people} people and is declared with population = "
+                f"{table.population}: under change-one their number is public and must be right; "
+                'correct the public facts, or declare neighbours = "add-remove", where the '
+                "population is a limit"
+            )
+
+    def draw(self, noises: Sequence[Noise]) -> Any:
         """Run the question and draw one output for each answer, as the ledger holds them.
 
-        The mechanisms are those of the question's draws. One answer of one draw is recorded as
-        it is, answers of several groups or draws as a list for each draw.
+        The mechanisms are those of the question's draws.
         """
         with _one_sentence():
-            if self._shape.kind is Kind.FOUND:
-                return self._found(*mechanisms)
-            drawn = [
-                [encode_label(self._drawn(mechanism, node)) for node in nodes]
-                for mechanism, nodes in zip(mechanisms, self.nodes(), strict=True)
-            ]
-            return drawn[0][0] if len(drawn) == len(drawn[0]) == 1 else drawn
-
-    def _found(self, choice: AnyMechanism, counting: AnyMechanism) -> list[list[Any]]:
-        """Return the groups that are kept, each with a count; a larger one counts as the largest.
-
-        They are in the order of their names: that of the database might tell of rows.
-        """
-        assert isinstance(choice, Mechanism)
-        assert isinstance(counting, Mechanism)
-        drawn = []
-        for name, number in found_groups(self._rows()).items():
-            if draw_output(choice, min(number, choice.shape[0] - 1)) == "keep":
-                output = draw_output(counting, min(number, counting.shape[0] - 1))
-                drawn.append([encode_label(name), encode_label(output)])
-        return drawn
-
-    def _drawn(self, mechanism: AnyMechanism, node: Any) -> Hashable:
-        if not isinstance(mechanism, ScoreMechanism):
-            return draw_output(mechanism, node)
-        low = 0 if mechanism.rank is None else self._shape.bounds[0]
-        return low + ScoreSampler(mechanism, node).draw_index()
+            # Drawing is inside too: its failure must not be distinguishable from one of the source.
+            if self._declared is None:
+                return self._shape.draw(noises, self._rows())
+            return encode_label(noises[0].draw_node(self.node()))
 
     def node(self) -> Any:
         """Run the question and return the node of the true answer, where it is one."""
@@ -137,17 +185,21 @@ class SealedQuery:
         with _one_sentence():
             rows = self._rows()
             if self._declared is None:
-                pairs = zip(self._graphs, answers_of(self._shape, rows), strict=True)
+                pairs = zip(self._graphs, self._shape.answers(rows), strict=True)
                 return [
-                    list(mine) if graph is None else [int(graph.index(answer)) for answer in mine]
+                    list(mine)
+                    if graph is None
+                    else [int(graph.index(answer)) for answer in mine]
                     for graph, mine in pairs
                 ]
+            from tightrope.publish.shapes.declared import mapped_text
+
             nodes, otherwise = self._declared
-            is_known = self._shape.kind is not Kind.DECLARED
-            value = answer_of(self._shape, rows) if is_known else rows[0][0]
-            return [[nodes.get(mapped_text(value), otherwise)]]
+            return [[nodes.get(mapped_text(self._shape.answer(rows)), otherwise)]]
 
     def _rows(self) -> list[tuple[Any, ...]]:
         with quietly():
-            self._source.prepare(self._columns)
+            for name, source in self._sources.items():
+                # Prepared at the last moment: some sources read the whole file for it.
+                source.prepare(self._columns[name])
             return [tuple(row) for row in self._source.fetch(self._sql)]

@@ -30,13 +30,12 @@ from tightrope.accounting import (
     TradeOff,
     longest_series,
     optimal_composition,
-    worst_curve,
 )
-from tightrope.accounting.curves import delta_of, lowest_curve
-from tightrope.channels import IntegerChannel
+from tightrope.accounting.curves import delta_of
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge, whole_number
 from tightrope.publish.accounts import Series, Step, budget_of, charge_of, read_amount
+from tightrope.publish.noise import checked_mechanism, noise_of
 
 if TYPE_CHECKING:
     from tightrope.certify import AnyMechanism
@@ -54,21 +53,24 @@ def read_steps(
     >>> read_steps(["0.01"], 1, Fraction(1, 10**6))
     [('0.01', 562)]
     """
-    from tightrope.publish.releasing import checked_mechanism
-
     found: list[tuple[AnyMechanism | Level, int]] = []
     for text in texts:
         number, _, kind = text.partition("x")
+        # A file name may contain an x: only digits before it are a number of releases.
         if not re.fullmatch("[0-9]{1,9}", number):
-            number, kind = "", text
+            number = ""
+            kind = text
         if kind.endswith(".tightrope"):
-            found.append((checked_mechanism(kind), int(number or 1)))
+            found.append((checked_mechanism(kind).file, int(number or 1)))
         elif number:
             found.append((kind, int(number)))
         elif epsilon is not None and len(texts) == 1:
+            # The most releases whose optimal composition stays within (ε, δ).
             held = longest_series(kind, epsilon, delta)
             if not held:
-                raise InputError(f"ε = {epsilon} holds no release of {kind}: give a larger one")
+                raise InputError(
+                    f"ε = {epsilon} holds no release of {kind}: give a larger one"
+                )
             found.append((kind, held))
         else:
             raise InputError(
@@ -105,12 +107,19 @@ def series_entry(
     '4.774567588'
     """
     if not name.strip() or len(name) > 60 or not name.isprintable():
-        raise InputError(f"a series is named by 1 to 60 printable characters, got {name!r:.80}")
-    spare, steps = delta_of(delta), declared_steps(kinds)
+        raise InputError(
+            f"a series is named by 1 to 60 printable characters, got {name!r:.80}"
+        )
+    # Names appear in entries and receipts, so they are short and printable.
+    spare = delta_of(delta)
+    steps = declared_steps(kinds)
     losses = composed(steps, spare)
+    # The least ε with δ(ε) ≤ δ, unless the user wants to pay more for a smaller δ.
     cost = losses.epsilon(spare) if epsilon is None else budget_of(epsilon)
     if cost is None:
-        raise InputError(f"no ε is enough for this series with δ = {delta}: give a larger δ")
+        raise InputError(
+            f"no ε is enough for this series with δ = {delta}: give a larger δ"
+        )
     return {
         "kind": "series",
         "account": account,
@@ -122,47 +131,34 @@ def series_entry(
     }
 
 
-def declared_steps(kinds: Sequence[tuple[AnyMechanism | Level, int]]) -> list[dict[str, Any]]:
+def declared_steps(
+    kinds: Sequence[tuple[AnyMechanism | Level, int]],
+) -> list[dict[str, Any]]:
     """Return the kinds of releases of a series as its entry holds them.
 
     A mechanism brings its worst curve, unless that is too much work; then it counts by its level.
     """
     steps: list[dict[str, Any]] = []
     for kind, times in kinds:
+        # Bounded, because every verification of the ledger composes them again.
         count = whole_number(times, "the number of releases", most=10**6)
         if isinstance(kind, Epsilon | float | int | str | Fraction):
             steps.append({"amount": str(charge_of(Epsilon.of(kind))), "times": count})
             continue
-        curve = curve_of(kind)
+        noise = noise_of(kind)
+        curve = noise.curve()
         steps.append({"amount": str(charge_of(kind.epsilon)), "times": count})
         if curve is not None:
-            steps[-1] |= {"mechanism": kind.digest, "curve": [list(curve.null), list(curve.other)]}
+            steps[-1] |= {
+                # Composed by its own trade-off curve, the place is for this mechanism alone.
+                "mechanism": kind.digest,
+                "curve": [list(curve.null), list(curve.other)],
+            }
         elif kind.delta:
-            raise TooLarge(f"the mechanism for {kind.query} has a δ and is too large for a series")
+            raise TooLarge(
+                f"the mechanism for {kind.query} has a δ and is too large for a series"
+            )
     return steps
-
-
-def curve_of(mechanism: AnyMechanism, *, most: int = 1_000_000) -> TradeOff | None:
-    """Return the worst trade-off curve of a mechanism; ``None`` where that is too much work.
-
-    Where all answers look alike, the edges of one answer stand for all. Mechanisms by scores, and
-    noise without ends, count by their level.
-    """
-    from tightrope.certify import Mechanism
-
-    if not isinstance(mechanism, Mechanism):
-        return None
-    graph = mechanism.question.graph
-    if mechanism.kind == "radial" and graph.degree(0) * mechanism.shape[1] <= most:
-        rows = [mechanism.row_weights(int(i)).tolist() for i in (0, *graph.neighbours(0))]
-        return lowest_curve(TradeOff(tuple(rows[0]), tuple(row)) for row in rows[1:])
-    channel = mechanism.channel()
-    if graph.has_lengths or not isinstance(channel, IntegerChannel):
-        return None
-    try:
-        return worst_curve(channel, graph, most=most)
-    except TooLarge:
-        return None
 
 
 def composed(steps: Sequence[Mapping[str, Any]], delta: Fraction) -> PrivacyLoss:
@@ -175,10 +171,12 @@ def composed(steps: Sequence[Mapping[str, Any]], delta: Fraction) -> PrivacyLoss
     levels = [read_amount(step["amount"]) for step in steps]
     counts = [int(step["times"]) for step in steps]
     pairs = list(zip(curves, levels, strict=True))
+    # A level alone stands for its worst case, randomized response with that ε.
     kinds = [level if curve is None else curve for curve, level in pairs]
     found = optimal_composition(zip(kinds, counts, strict=True))
     if any(curves) and all(_keeps(curve, level) for curve, level in pairs):
         other = optimal_composition(zip(levels, counts, strict=True))
+        # Both compositions are valid bounds, so the smaller ε may be claimed.
         costs = [losses.epsilon(delta) for losses in (found, other)]
         if costs[0] is None or (costs[1] is not None and costs[1] < costs[0]):
             return other
@@ -187,16 +185,20 @@ def composed(steps: Sequence[Mapping[str, Any]], delta: Fraction) -> PrivacyLoss
 
 def _keeps(curve: TradeOff | None, level: Fraction) -> bool:
     ratio = Fraction(1) if curve is None else curve.ratio(0)
+    # The curve's largest likelihood ratio is at most e^ε: the mechanism is ε-private by itself.
     return ratio is not None and ratio <= Epsilon.of(level).ratio
 
 
-def statement(losses: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+def statement(
+    losses: PrivacyLoss, epsilon: Fraction, delta: Fraction
+) -> dict[str, Any]:
     r"""Return what a series is proved to cost, and the composition that proves it.
 
     ``delta`` is what :math:`\varepsilon` needs and ``epsilon`` what :math:`\delta` needs; the
     composition is told by its grid and its digest.
     """
     least = losses.epsilon(delta)
+    # Exact integers: a verifier must reproduce the digest bit by bit.
     numbers = " ".join(map(str, (losses.infinite, *losses.masses)))
     return {
         "delta": str(losses.delta(epsilon)),
@@ -210,14 +212,19 @@ def statement(losses: PrivacyLoss, epsilon: Fraction, delta: Fraction) -> dict[s
     }
 
 
-def series_of(steps: Sequence[Mapping[str, Any]], epsilon: Fraction, delta: Fraction) -> Series:
+def series_of(
+    steps: Sequence[Mapping[str, Any]], epsilon: Fraction, delta: Fraction
+) -> Series:
     """Return a series as an account holds it, none of it used."""
     kept = []
     for step in steps:
         times = whole_number(step["times"], "the number of releases", most=10**6)
         amount = read_amount(step["amount"])
+        # A curve without its mechanism could be claimed by any release of the series.
         if ("curve" in step) != isinstance(step.get("mechanism"), str):
-            raise InputError("a curve in a series belongs to a mechanism, and the other way round")
+            raise InputError(
+                "a curve in a series belongs to a mechanism, and the other way round"
+            )
         curve = curve_digest(_curve(step["curve"])) if "curve" in step else None
         kept.append(Step(amount, times, 0, step.get("mechanism"), curve))
     return Series(epsilon, delta, tuple(kept))

@@ -4,178 +4,215 @@
 - Only declared groups are asked for, and which of them a row is in depends on that row alone.
 - Values are moved to the nearest declared bound before they are added up or ranked.
 - Where one person may have several rows, ``ROW_NUMBER`` over that person's rows keeps as many as
-  the ``contributions`` rule allows, and which ones depends on that person's rows alone. Rows that
-  do not say whose they are are left out: together they would be one person more, whom everybody
-  could change.
+  the ``contributions`` rule allows, and which ones depends on that person's rows alone: those whose
+  keyed hash comes first, so that every row is kept as likely as any other one of that person, and
+  no value or group is favoured. Rows that do not say whose they are are left out: together they
+  would be one person more, whom everybody could change.
 - A part of a partition is a condition on rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from tightrope.publish.facts import Column
-from tightrope.publish.shapes import Axis, Kind, Shape
+from tightrope.publish.accounts import canonical_text
+from tightrope.publish.facts import Column, Table
+from tightrope.publish.relations import (
+    PERSON,
+    ROW_NUMBER,
+    made_names,
+    person_cells,
+    person_column,
+    relation,
+    row_number,
+    stored_columns,
+)
+from tightrope.publish.shapes.base import group_column
 from tightrope.publish.sources import Source
-from tightrope.publish.sql_reader import one_of, present, quoted
+from tightrope.publish.sql_pieces import one_of, present, quoted
 
-_ROWS, _NUMBER, _PERSON = "tightrope_rows", "tightrope_row", "tightrope_person"
+if TYPE_CHECKING:
+    from tightrope.publish.shapes import Shape
 
-
-def compiled(shape: Shape, source: Source, found: Mapping[str, str]) -> str:
-    """Return the SQL of a question for one source: its cells first, then the question on them."""
-    # By number: to most databases names that differ in letter case are one.
-    numbered = {column.name: f"tightrope_{k}" for k, column in enumerate(shape.columns)}
-    cells = [
-        f"{source.cell(column, found[column.name])} AS {source.name(numbered[column.name])}"
-        for column in shape.columns
-    ]
-    for key, declared in person_columns(shape):
-        whose = f"NULLIF({source.cell(key, found[key.name])}, {source.text('')})"
-        is_one = f"{source.cell(declared, found[key.name])} IS NOT NULL"
-        cells.append(f"CASE WHEN {is_one} THEN {whose} END AS {source.name(_PERSON)}")
-    question = _select(shape, _ROWS).transform(_written, source, numbered)
-    return (
-        f"WITH {source.name(_ROWS)} AS (SELECT {', '.join(cells) or '1 AS one'} "
-        f"FROM {source.rows()}) {question.sql(dialect=source.dialect)}"
-    )
+_ROWS = "tightrope_rows"
+#: The number of a row among those of its person that are alike.
+_COPY = "tightrope_copy"
+#: In the words of SQL: the hash that a source has for a secret, texts and whole numbers.
+_HASH = "KEYED_HASH"
 
 
-def person_columns(shape: Shape) -> list[tuple[Column, Column]]:
-    """Return the column that says whose row it is: as text, and as it is declared.
+@dataclass(frozen=True)
+class Opened:
+    """A declared table that is open: where, the types there, and what its rows are called."""
 
-    People are told apart by the text: as a whole number, ``1.5`` might become the person 2. What
-    is not of the declared type is nobody.
+    source: Source
+    types: Mapping[str, str]
+    relation: str = _ROWS
+
+
+def compiled(shape: Shape, opened: Mapping[str, Opened], secret: str = "") -> str:
+    """Return the SQL of a question for one source: its cells first, then the question on them.
+
+    Parameters
+    ----------
+    shape
+        The question.
+    opened
+        The declared tables that it reads, by their names.
+    secret
+        What the choice among the rows of a person depends on.
     """
-    person = shape.table.person
-    if person is None:
+    names: dict[str, str] = {}
+
+    def number(text: str) -> str:
+        # By number: to most databases names that differ in letter case are one.
+        return names.setdefault(text, f"tightrope_{len(names)}")
+
+    for name in [column.name for column in shape.columns] + made_names(shape.table):
+        number(name)
+    with_clauses = []
+    for table, wanted in read_columns(shape):
+        place = opened[table.name]
+        source = place.source
+        cells = [
+            f"{_cell(column, source, place.types)} AS {source.name(number(column.name))}"
+            for column in wanted
+        ]
+        for person in _person_cells(table, place, whose(shape, table)):
+            cells.append(f"{person} AS {source.name(PERSON)}")
+        with_clauses.append(
+            f"{source.name(place.relation)} AS (SELECT {', '.join(cells) or '1 AS one'} "
+            f"FROM {source.rows()})"
+        )
+    source = opened[read_columns(shape)[0][0].name].source
+
+    def base(table: Table, _: Sequence[str]) -> Any:
+        return exp.table_(exp.to_identifier(opened[table.name].relation, quoted=True))
+
+    rows = relation(shape.table, [column.name for column in shape.columns], base)
+    # Constants and names are written by the source: nothing of the user's text is left.
+    question = _select(shape, rows).transform(_written, source, names, secret)
+    return f"WITH {', '.join(with_clauses)} {question.sql(dialect=source.dialect)}"
+
+
+def read_columns(shape: Shape) -> list[tuple[Table, list[Column]]]:
+    """Return the declared tables that a question reads, and which columns of each."""
+    if shape.table.rows is None:
+        return [(shape.table, shape.columns)]
+    names = [column.name for column in shape.columns]
+    found: dict[str, tuple[Table, dict[str, Column]]] = {}
+    for table, own in stored_columns(shape.table, names):
+        _, columns = found.setdefault(table.name, (table, {}))
+        columns |= {name: table.columns[name] for name in own}
+    return [(table, list(columns.values())) for table, columns in found.values()]
+
+
+def _cell(column: Column, source: Source, found: Mapping[str, str]) -> str:
+    """Return the value of a column as SQL; of a difference, that of two numbers of days."""
+    parts = [source.cell(part, found[part.name]) for part in column.stored]
+    return " - ".join(map(source.days, parts)) if column.difference else parts[0]
+
+
+def counted_people(table: Table, place: Opened) -> str:
+    """Return the SQL of the number of people in a table: no row can make it fail."""
+    (person,) = _person_cells(table, place, table.person) or ["*"]
+    one = "*" if person == "*" else f"DISTINCT {person}"
+    return f"SELECT COUNT({one}) FROM {place.source.rows()}"
+
+
+def whose(shape: Shape, table: Table) -> str | None:
+    """Return the column of a declared table that says whose row it is, where a question needs it.
+
+    A table of people is joined by its key; asked alone, each of its rows is one person.
+    """
+    return table.person if shape.table.rows is None else person_column(table)
+
+
+def _person_cells(table: Table, place: Opened, name: str | None) -> list[str]:
+    """Return whose row it is, where the table has a column that says so."""
+    if name is None:
         return []
-    key = Column(person, "text")
-    return [(key, shape.table.columns.get(person, key))]
+    source = place.source
+    key, declared = person_cells(table)
+    # An empty text says nothing about whose row it is.
+    whose = f"NULLIF({source.cell(key, place.types[key.name])}, {source.text('')})"
+    is_one = f"{source.cell(declared, place.types[key.name])} IS NOT NULL"
+    return [f"CASE WHEN {is_one} THEN {whose} END"]
 
 
 def question_text(shape: Shape) -> str:
     """Return a question in the words of SQL, the same for every source.
 
     >>> from tightrope.publish.facts import Table
+    >>> from tightrope.publish.shapes import Sum
     >>> age = Column("age", "integer", bounds=(0, 120))
-    >>> print(question_text(Shape(Kind.SUM, Table("people", 9), column=age)))
+    >>> print(question_text(Sum(Table("people", 9), column=age)))
     SELECT COALESCE(SUM(CASE WHEN "age" IS NULL THEN 0 WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN
     120 ELSE "age" END), 0) AS "a0", COALESCE(SUM(CASE WHEN NOT "age" IS NULL THEN 1 ELSE 0 END), 0)
     AS "a1", COUNT(*) AS "a2" FROM "people"
     """
-    key = shape.table.person or _PERSON
-    return str(_select(shape, shape.table.name, key).sql(dialect="duckdb"))
+
+    def base(table: Table, names: Sequence[str]) -> Any:
+        rows = exp.table_(exp.to_identifier(table.name, quoted=True))
+        if table is shape.table:
+            return rows
+        whose = exp.alias_(quoted(person_column(table) or ""), PERSON, quoted=True)
+        return exp.select(*map(quoted, names), whose).from_(rows).subquery(table.name)
+
+    table = shape.table
+    key = table.person if table.rows is None else None
+    rows = relation(table, [column.name for column in shape.columns], base)
+    return str(_select(shape, rows, key or PERSON).sql(dialect="duckdb"))
 
 
-def _written(node: Any, source: Source, names: Mapping[str, str]) -> Any:
+def _written(
+    node: Any, source: Source, names: Mapping[str, str], secret: str = ""
+) -> Any:
     """Write texts and dates as the source compares them, and columns by their names here."""
+    if isinstance(node, exp.Anonymous) and node.name == _HASH:
+        parts = [
+            (source.name(part.name), isinstance(part, exp.Column))
+            for part in node.expressions
+        ]
+        # Which rows count must not depend on their order, nor be predictable.
+        return exp.Var(this=source.keyed_hash(secret, parts))
+
+    def known(name: str) -> str:
+        return names.get(name, name)
+
     if isinstance(node, exp.Column):
-        return quoted(names.get(node.name, node.name))
+        place = node.args.get("table")
+        return exp.column(exp.to_identifier(known(node.name), quoted=True), table=place)
+    if isinstance(node, exp.Alias):
+        node.set("alias", exp.to_identifier(known(node.alias), quoted=True))
+        return node
+    if isinstance(node, exp.DateDiff):
+        cell = source.name(known(node.this.name))
+        return exp.Var(this=source.days(cell, node.expression.this.this))
     if isinstance(node, exp.Cast) and node.to.is_type("date"):
         return exp.Var(this=source.day(node.this.this))
     if isinstance(node, exp.Literal) and node.is_string:
-        return exp.Var(this=source.text(node.this))
+        return exp.Var(this=source.text(canonical_text(node.this)))
     return node
 
 
-def _select(shape: Shape, relation: str, key: str = _PERSON) -> Any:
+def _select(shape: Shape, relation: Any, key: str = PERSON) -> Any:
     where = _all_rows(shape, key)
-    rows = _numbered(shape, where, exp.table_(exp.to_identifier(relation, quoted=True)), key)
-    places = [_place(axis) for axis in shape.axes]
-    if shape.people:  # numbered by person and group, below
-        places = [quoted(_group(k)) for k in range(len(places))]
-    if shape.kind is Kind.QUANTILE and shape.column is not None:
-        places.append(_clamped(shape.column, shape.bounds, exp.null()))
-    if shape.kind is Kind.FOUND and shape.column is not None:
-        places.append(quoted(shape.column.name))  # a cell: compared byte by byte
-    targets = [*places, *_targets(shape)]
+    rows = _numbered(shape, where, relation, key)
+    places = shape.places()
+    targets = [*places, *shape.targets()]
     named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
     select = exp.select(*named).from_(rows)
     if places:
         select = select.group_by(*(place.copy() for place in places))
     if shape.table.person is not None:
-        return select.where(quoted(_NUMBER) <= shape.rows_per_person)
+        # The contribution bound: privacy per person rests on this condition.
+        return select.where(quoted(ROW_NUMBER) <= shape.rows_per_person)
     return select if where is None else select.where(where)
-
-
-def _place(axis: Axis) -> exp.Expression:
-    """Return the place of a row's class on an axis, or -1.
-
-    The database groups by this number and not by the column, whose names it would show.
-    """
-    place = exp.case()
-    for number, condition in enumerate(axis.conditions):
-        place = place.when(condition.copy(), exp.convert(number), copy=False)
-    return place.else_(exp.convert(-1 if axis.rest is None else axis.rest), copy=False)
-
-
-def _targets(shape: Shape) -> list[Any]:
-    if shape.kind is Kind.DECLARED:
-        return [_declared_value(shape)]
-    if shape.kind is Kind.COUNTS:
-        return [_number_of(condition) for condition in shape.conditions]
-    is_count = shape.kind is Kind.COUNT and shape.axes
-    if is_count or shape.kind in (Kind.MOST, Kind.QUANTILE, Kind.FOUND):
-        return [exp.Count(this=exp.Star())]
-    people = _number_of(None if shape.table.person is None else quoted(_NUMBER).eq(1))
-    if shape.column is not None and shape.kind in (Kind.SUM, Kind.MEAN):
-        return [_total(shape), _number_of(present(shape.column.name)), people]
-    return [exp.Count(this=exp.Star()), people]
-
-
-def _declared_value(shape: Shape) -> Any:
-    """Return the value of a declared question; sums are of doubles, dates come as texts.
-
-    Whole numbers of any size may overflow when they are added up; doubles do not.
-    """
-    value, column = shape.expression, shape.column
-    if value is None or column is None:
-        return value
-    if isinstance(value, exp.Sum) and column.type == "integer":
-        return exp.Sum(this=exp.cast(value.this.copy(), "DOUBLE"))
-    return exp.cast(value.copy(), "TEXT") if column.type == "date" else value
-
-
-def _total(shape: Shape) -> exp.Expression:
-    # Where exactly the declared people add to a sum, each must add a value within the bounds.
-    missing = shape.missing if shape.is_fixed and not shape.is_divided else 0
-    assert shape.column is not None
-    clamped = _clamped(shape.column, shape.bounds, exp.convert(missing))
-    return exp.Coalesce(this=exp.Sum(this=clamped), expressions=[exp.convert(0)])
-
-
-def _clamped(column: Column, bounds: tuple[int, int], missing: exp.Expr) -> exp.Expression:
-    """Return a column's value in steps, moved to the nearest bound, or what a missing one adds."""
-    (low, high), cell = bounds, quoted(column.name)
-    first, last, value = exp.convert(low), exp.convert(high), cell
-    if column.type == "number":
-
-        def double(number: Fraction) -> exp.Expression:
-            return exp.cast(exp.convert(float(number)), "DOUBLE")
-
-        # Between the bounds neither the product nor the cast can fail.
-        first, last = double(low * column.step), double(high * column.step)
-        steps = cell * double(1 / column.step)
-        value = exp.cast(exp.Round(this=steps), "BIGINT")
-    return (
-        exp.case()
-        .when(cell.is_(exp.null()), missing)
-        .when(cell < first, exp.convert(low))
-        .when(cell > last, exp.convert(high))
-        .else_(value)
-    )
-
-
-def _number_of(condition: Any) -> exp.Expression:
-    if condition is None:
-        return exp.Count(this=exp.Star())
-    one = exp.case().when(condition.copy(), exp.convert(1)).else_(exp.convert(0))
-    return exp.Coalesce(this=exp.Sum(this=one), expressions=[exp.convert(0)])
 
 
 def _all_rows(shape: Shape, key: str) -> Any:
@@ -187,37 +224,63 @@ def _all_rows(shape: Shape, key: str) -> Any:
     if shape.table.person is not None:
         conditions.append(present(key))
         # The row of a person that counts is one in a declared group, if there is one.
-        for axis in shape.axes:
-            if axis.rest is None:
-                conditions.append(exp.or_(*(one.copy() for one in axis.conditions)))
-        if shape.kind in (Kind.QUANTILE, Kind.FOUND) and shape.column is not None:
-            conditions.append(present(shape.column.name))
+        conditions += shape.person_conditions()
     return exp.and_(*conditions) if conditions else None
-
-
-def _group(place: int) -> str:
-    return f"tightrope_group_{place}"
 
 
 def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
     """Return the rows with numbers for each person's, where people may have several."""
     if shape.table.person is None:
         return table
-    names = sorted(column.name for column in shape.columns)
-    if shape.people and shape.axes:  # somebody counts once in each of several groups
-        groups = [exp.alias_(_place(x), _group(k), quoted=True) for k, x in enumerate(shape.axes)]
-        names = [_group(k) for k in range(len(groups))]
-        table = exp.select(quoted(key), *groups).distinct().from_(table)
-        table = (table if where is None else table.where(where)).subquery("tightrope_people")
-        where = None
-    number = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[quoted(key)],
-        # By every column that is read: rows that tie are alike.
-        order=exp.Order(
-            expressions=[quoted(name).asc(nulls_first=False) for name in names or [key]]
+    whole = _named(shape.person_marks())
+    if whole:  # all rows of a person become one
+        one = exp.alias_(exp.convert(1), ROW_NUMBER, quoted=True)
+        people = _where(exp.select(*whole, one), table, where)
+        return people.group_by(quoted(key)).subquery("tightrope_numbered")
+    read = [quoted(name) for name in sorted(column.name for column in shape.columns)]
+    values = shape.row_places() if shape.people else shape.row_values()
+    named = _named(values)
+    groups = [quoted(one.alias) for one in named]
+    if not values:  # the rows of a person are all alike
+        rows = _where(exp.select(quoted(key), *read), table, where)
+        return _chosen(rows, key, read, read or [quoted(key)])
+    parts = [
+        quoted(key),
+        *(
+            group if _is_text(shape, value) else exp.cast(group, "TEXT")
+            for group, value in zip(groups, values, strict=True)
         ),
-    )
-    named = exp.alias_(number, _NUMBER, quoted=True)
-    rows = exp.select(*(quoted(name) for name in names), named).from_(table)
-    return (rows if where is None else rows.where(where)).subquery("tightrope_numbered")
+    ]
+    if shape.people:  # somebody counts once in each of several groups
+        rows = _where(exp.select(quoted(key), *named).distinct(), table, where)
+        read = groups
+    else:
+        # Of rows that are alike each is as likely to count as any other: they are numbered.
+        cells = _where(exp.select(quoted(key), *read, *named), table, where)
+        copy = row_number([quoted(key), *groups], read, _COPY)
+        rows = exp.select(exp.Star(), copy).from_(cells.subquery("tightrope_cells"))
+        parts.append(exp.cast(quoted(_COPY), "TEXT"))
+    order = [exp.Anonymous(this=_HASH, expressions=parts), *read]
+    return _chosen(rows, key, read, order)
+
+
+def _named(values: list[Any]) -> list[Any]:
+    """Return pieces of SQL with the names that they have one level further out."""
+    return [exp.alias_(x, group_column(k), quoted=True) for k, x in enumerate(values)]
+
+
+def _chosen(rows: Any, key: str, read: list[Any], order: list[Any]) -> Any:
+    """Return rows with their number among those of their person, in an order."""
+    number = row_number([quoted(key)], order, ROW_NUMBER)
+    numbered = exp.select(*(column.copy() for column in read), number)
+    return numbered.from_(rows.subquery("tightrope_own")).subquery("tightrope_numbered")
+
+
+def _where(select: Any, table: Any, where: Any) -> Any:
+    rows = select.from_(table)
+    return rows if where is None else rows.where(where)
+
+
+def _is_text(shape: Shape, value: Any) -> bool:
+    """Whether what tells rows apart is the text of a column, and no whole number."""
+    return isinstance(value, exp.Column) and shape.named_column.type == "text"

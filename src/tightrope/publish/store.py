@@ -7,15 +7,22 @@ changes and removals of entries, against accidents; against intent there are the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tightrope.errors import InputError, refusing
+from tightrope.errors import InputError
 from tightrope.files import parse_json
-from tightrope.publish.entries import Entry, LedgerError, apply_entry, canonical, is_sound
+from tightrope.publish.entries import (
+    Entry,
+    LedgerError,
+    apply_entry,
+    canonical,
+    is_sound,
+)
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -38,6 +45,7 @@ _CLOCKS = {
 
 _GUARDS = {
     "sqlite": [
+        # SQLite has no TRUNCATE and no statement triggers, so two row triggers suffice.
         f"CREATE TRIGGER ledger_no_{verb} BEFORE {verb} ON ledger_entries "
         "BEGIN SELECT RAISE(ABORT, 'entries of a ledger are never changed or removed'); END"
         for verb in ("UPDATE", "DELETE")
@@ -68,23 +76,36 @@ class Store:
 
     def __init__(self, url: str | Path) -> None:
         if not isinstance(url, str | Path):
-            raise InputError(f"a ledger is a file or an address, got {type(url).__name__}")
+            raise InputError(
+                f"a ledger is a file or an address, got {type(url).__name__}"
+            )
+        # The password is separated from what is shown before anything can fail.
         self._url, file = read_address(str(url))
         self.file = None
         if file is None:
             # A password may also stand behind the question mark.
-            shown = {word: value for word, value in self._url.query.items() if word in _PUBLIC}
+            shown = {
+                word: value
+                for word, value in self._url.query.items()
+                if word in _PUBLIC
+            }
             self.name = self._url.set(query=shown).render_as_string(hide_password=True)
-            hidden = [value for word, value in self._url.query.items() if word not in _PUBLIC]
+            hidden = [
+                value for word, value in self._url.query.items() if word not in _PUBLIC
+            ]
+            # Drivers repeat options in their errors; these texts are removed there.
             self._secrets = [*map(str, hidden), *filter(None, [self._url.password])]
         else:
-            self.name, self._secrets = str(file), []
+            self.name = str(file)
+            self._secrets = []
+            # Resolve links, so that two paths to one ledger are one ledger and share the lock.
             self.file = Path(file).resolve()
             self._url = self._url.set(database=str(self.file))
 
     @property
     def exists(self) -> bool:
         """Whether a ledger is there."""
+        # Connecting would create an empty SQLite file.
         if self.file is not None and not self.file.exists():
             return False
         import sqlalchemy as sa
@@ -97,7 +118,9 @@ class Store:
         import sqlalchemy as sa
 
         if self.file is not None and not self.file.parent.is_dir():
-            raise LedgerError(f"{self.name}: there is no folder for the ledger: make it first")
+            raise LedgerError(
+                f"{self.name}: there is no folder for the ledger: make it first"
+            )
 
         def make(transaction: Transaction) -> None:
             connection = transaction.connection
@@ -113,7 +136,12 @@ class Store:
 
     def write(self, work: Callable[[Transaction], _Result]) -> _Result:
         """Run work in a transaction of its own, alone, and make it last."""
-        with self._translated(), self._engine.connect() as connection, connection.begin():
+        with (
+            self._translated(),
+            self._engine.connect() as connection,
+            # The lock is taken when the transaction begins, before anything is read.
+            connection.begin(),
+        ):
             if connection.dialect.name == "postgresql":
                 # Under READ COMMITTED each statement sees what was committed before it: after the
                 # lock is granted, that is everything, and no transaction must be tried again. A
@@ -128,10 +156,12 @@ class Store:
         """Give a transaction that sees one state of the ledger and changes nothing."""
         with self._translated(), self._engine.connect() as connection:
             if connection.dialect.name == "postgresql":
+                # One snapshot: verification must not see entries of a writer between two queries.
                 connection.execution_options(
                     isolation_level="REPEATABLE READ", postgresql_readonly=True
                 )
             else:
+                # Readers begin deferred: they take no write lock and do not block a charge.
                 connection.info["plain_begin"] = True
             with connection.begin():
                 yield Transaction(self.name, connection, self._metadata)
@@ -145,6 +175,7 @@ class Store:
             "ledger_entries",
             metadata,
             sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+            # Each entry has one successor: a fork of the chain violates this constraint.
             sa.Column("previous", sa.Text, nullable=False, unique=True),
             sa.Column("time", sa.Text, nullable=False),
             sa.Column("body", sa.Text, nullable=False),
@@ -180,6 +211,8 @@ class Store:
         @sa.event.listens_for(engine, "begin")
         def begin(connection: Connection) -> None:
             plain = connection.info.pop("plain_begin", False)
+            # IMMEDIATE takes the write lock at once: a deferred reader cannot become a writer
+            # safely.
             connection.exec_driver_sql("BEGIN" if plain else "BEGIN IMMEDIATE")
 
         return engine
@@ -191,6 +224,7 @@ class Store:
 
         try:
             yield
+        # "from None": the chained driver error would show statement and parameters.
         except DBAPIError as refused:
             line = self._line(refused.orig or refused)
             raise LedgerError(f"{self.name}: {_advice(line)}") from None
@@ -200,6 +234,7 @@ class Store:
     def _line(self, problem: BaseException) -> str:
         """Return what went wrong as one line, without what is secret."""
         text = " ".join(str(problem).split()) or type(problem).__name__
+        # Error texts may quote the connection string.
         for secret in self._secrets:
             text = text.replace(str(secret), "***")
         return text[:300]
@@ -212,16 +247,31 @@ class Transaction:
         self.name = name
         self.connection = connection
         self._entries = tables.tables["ledger_entries"]
+        # Balances are stored beside the entries, so that a charge needs no replay of the whole
+        # chain.
         self.state = StoredState(connection, tables.tables["ledger_state"])
 
     def now(self) -> str:
-        """Return the time of the database."""
+        """Return the time of the database, if its clock can be right.
+
+        Times are compared as texts, and reservations end later than they begin: neither holds
+        from the year 10000 on.
+        """
         clock = _CLOCKS[self.connection.dialect.name]
-        return str(self.connection.exec_driver_sql(clock).scalar())
+        now = str(self.connection.exec_driver_sql(clock).scalar())
+        # Fixed width and years 2000 to 8999: the range in which texts order like times.
+        if not re.fullmatch(r"[2-8]\d{3}-.{18}Z", now):
+            raise LedgerError(
+                f"{self.name}: the clock of the ledger's database says {now}: set it; nothing "
+                "was written"
+            )
+        return now
 
     def last(self) -> Entry | None:
         """Return the last entry."""
-        query = self._entries.select().order_by(self._entries.c.position.desc()).limit(1)
+        query = (
+            self._entries.select().order_by(self._entries.c.position.desc()).limit(1)
+        )
         row = self.connection.execute(query).first()
         return None if row is None else _entry(row)
 
@@ -233,6 +283,7 @@ class Transaction:
         if row is None:
             raise LedgerError(f"{self.name}: entry {position} is missing: {_LOOK}")
         found = _entry(row)
+        # Recompute the hash at every read: answers are returned from here.
         if not found.is_whole:
             raise LedgerError(f"{self.name}: entry {position} was altered: {_LOOK}")
         return found
@@ -240,6 +291,7 @@ class Transaction:
     def entries(self) -> Iterator[Entry]:
         """Walk through all entries in the order of their positions, a thousand at a time."""
         query = self._entries.select().order_by(self._entries.c.position)
+        # Streamed, because a ledger grows without limit.
         for row in self.connection.execution_options(yield_per=1000).execute(query):
             yield _entry(row)
 
@@ -247,14 +299,17 @@ class Transaction:
         """Add an entry at the end, if the end is whole and the machine allows the entry."""
         last = self.last()
         end = None if last is None else {"position": last.position, "hash": last.hash}
+        # Extending a broken chain would make the break look like history.
         if self.state.get("head") != end or not (last is None or last.is_whole):
             raise LedgerError(
                 f"{self.name}: the end of the ledger was altered, so nothing is added to it: "
                 "'tightrope ledger verify' says what is wrong"
             )
         entry = Entry.after(last, body, self.now())
+        # The state machine is the only judge: if it raises, the transaction rolls back whole.
         apply_entry(self.state, entry)
         self._insert(entry)
+        # Head and entry are written in one transaction, so they can only differ by tampering.
         self.state["head"] = {"position": entry.position, "hash": entry.hash}
         self.state.save()
         return entry
@@ -274,10 +329,12 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         self._changed: set[str] = set()
 
     def __getitem__(self, name: str) -> dict[str, Any]:
+        # Cached within the transaction: the writer is alone, so nothing changes underneath.
         if name not in self._seen:
             query = self._table.select().where(self._table.c.name == name)
             row = self._connection.execute(query).first()
             self._seen[name] = None if row is None else _read(name, row.value)
+            # Damaged is not absent: treating it as absent would reset a balance.
             if row is not None and self._seen[name] is None:
                 raise LedgerError(f"the stored {name} is damaged: {_LOOK}")
         found = self._seen[name]
@@ -290,6 +347,7 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
         self._seen[name] = value
 
     def __delitem__(self, name: str) -> None:
+        # Deleting a state would forget what was spent.
         raise InputError("nothing is removed from a ledger")
 
     def __iter__(self) -> Iterator[str]:
@@ -306,12 +364,18 @@ class StoredState(MutableMapping[str, dict[str, Any]]):
 
     def save(self) -> None:
         """Write what was changed."""
+        # Sorted, so that the same change issues the same statements.
         for name in sorted(self._changed):
             text = canonical(self._seen[name])
             match = self._table.c.name == name
-            done = self._connection.execute(self._table.update().where(match).values(value=text))
+            done = self._connection.execute(
+                self._table.update().where(match).values(value=text)
+            )
+            # Update, then insert: the portable upsert; safe because there is one writer.
             if done.rowcount == 0:
-                self._connection.execute(self._table.insert().values(name=name, value=text))
+                self._connection.execute(
+                    self._table.insert().values(name=name, value=text)
+                )
         self._changed.clear()
 
 
@@ -321,6 +385,7 @@ def _read(name: str, text: str) -> dict[str, Any] | None:
         value: dict[str, Any] = parse_json(text, name)
     except InputError:
         return None
+    # Valid JSON is not enough: an amount of the wrong type would break the arithmetic later.
     return value if is_sound(name, value) else None
 
 
@@ -330,6 +395,7 @@ def _entry(row: Any) -> Entry:
         body = parse_json(row.body, "body")
     except InputError:
         body = None
+    # Canonical form is required: two texts of one content would have two hashes.
     if not isinstance(body, dict) or canonical(body) != row.body:
         body = {"kind": "unreadable", "text": row.body}
     return Entry(row.position, row.previous, row.time, body, row.hash)
@@ -345,15 +411,22 @@ def read_address(text: str) -> tuple[Any, Path | None]:
     ...
     tightrope.errors.InputError: a ledger is kept in SQLite or PostgreSQL, got 'mysql': use ...
     """
-    with refusing(
-        "a ledger needs SQLAlchemy: install tightrope with the extra 'data'", ImportError
-    ):
-        from sqlalchemy.engine import URL, make_url
-        from sqlalchemy.exc import ArgumentError
+    from sqlalchemy.engine import URL, make_url
+    from sqlalchemy.exc import ArgumentError
+
     if "://" not in text:
         if not text:
-            raise InputError("a ledger needs an address: a file, sqlite:///FILE or postgresql://…")
+            raise InputError(
+                "a ledger needs an address: a file, sqlite:///FILE or postgresql://…"
+            )
         return URL.create("sqlite", database=text), Path(text)
+    # Threat: part of a password with an @ would be printed as the host.
+    if text.partition("://")[2].partition("?")[0].count("@") > 1:
+        # The first one would end the password, and the rest be shown as a host.
+        raise InputError(
+            "the address of a ledger must have one @, between password and host: write each of "
+            "the others as %40"
+        )
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
@@ -362,8 +435,11 @@ def read_address(text: str) -> tuple[Any, Path | None]:
             f"what follows {text.partition('://')[0][:20]}:// is none"
         ) from None
     if url.get_backend_name() == "sqlite":
+        # An in-memory ledger would forget what was spent with the process.
         if not url.database or url.database == ":memory:":
-            raise InputError("a ledger must outlive the process: name a file, sqlite:///FILE")
+            raise InputError(
+                "a ledger must outlive the process: name a file, sqlite:///FILE"
+            )
         return url.set(drivername="sqlite"), Path(url.database)
     if url.get_backend_name() in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg"), None
@@ -375,6 +451,7 @@ def read_address(text: str) -> tuple[Any, Path | None]:
 
 def _advice(text: str) -> str:
     """Say what a driver's error means for the ledger, and what to do."""
+    # Order matters: the first sign that matches decides.
     for signs, meaning in _MEANINGS.items():
         if any(sign in text.lower() for sign in signs.split("|")):
             return f"{meaning} ({text})"

@@ -63,13 +63,22 @@ def test_everything_is_read():
         (("[0, 120]", "[120, 0]"), "tables.people.columns.age.bounds"),
         (("[0, 120]", "[0, 1, 2]"), "tables.people.columns.age.bounds"),
         (("[0, 120]", '["a", "b"]'), "tables.people.columns.age.bounds"),
-        (('["north", "south"], other', "[], other"), "tables.people.columns.region.values"),
+        (
+            ('["north", "south"], other', "[], other"),
+            "tables.people.columns.region.values",
+        ),
         (('["north", "south"], other', '["a", 3], other'), "columns.region.values"),
         (('["north", "south"], other', '["a", "a"], other'), "columns.region.values"),
         (('other = "south"', 'other = "west"'), "columns.region.other"),
-        (("bounds = [0, 120]", "bond = 3"), "tables.people.columns.age.bond is not a key"),
+        (
+            ("bounds = [0, 120]", "bond = 3"),
+            "tables.people.columns.age.bond is not a key",
+        ),
         (("bounds = [0, 120]", 'type = "colour"'), "tables.people.columns.age.type"),
-        (('south = ["south"]', 'south = ["north"]'), "partitions.region.parts must be disjoint"),
+        (
+            ('south = ["south"]', 'south = ["north"]'),
+            "partitions.region.parts must be disjoint",
+        ),
         (('south = ["south"]', "south = [3]"), "partitions.region.parts.south"),
         (('column = "region"', 'column = "county"'), "partitions.region.column"),
         (("fixed = true", "fixed = 1"), "partitions.region.fixed"),
@@ -121,7 +130,16 @@ def test_columns_in_one_word(text):
 
 def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    words = ["init", "--table", "people", "--population", "50", "--column", "age:0..90", "--json"]
+    words = [
+        "init",
+        "--table",
+        "people",
+        "--population",
+        "50",
+        "--column",
+        "age:0..90",
+        "--json",
+    ]
     assert main(words) == 0
     assert capsys.readouterr().out == (
         '{"file": "tightrope.toml", "table": "people", "columns": ["age"], "undeclared": []}\n'
@@ -146,14 +164,21 @@ def test_init_looks_at_data_only_when_it_is_public(tmp_path, monkeypatch, capsys
 def test_init_takes_types_from_the_catalogue(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with duckdb.connect("d.duckdb") as db:
-        db.execute("create table people (age integer, height double, sex varchar, born date)")
+        db.execute(
+            "create table people (age integer, height double, sex varchar, born date)"
+        )
     words = ["init", "d.duckdb", "--table", "people", "--population", "9"]
     assert main([*words, "--column", "age:0..90", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["undeclared"] == ["height", "sex", "born"]
     found = read_facts("tightrope.toml").table("people").columns
     types = {name: column.type for name, column in found.items()}
-    assert types == {"age": "integer", "height": "number", "sex": "text", "born": "date"}
+    assert types == {
+        "age": "integer",
+        "height": "number",
+        "sex": "text",
+        "born": "date",
+    }
 
 
 def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, capsys):
@@ -173,7 +198,9 @@ def test_public_data_tells_whole_numbers_from_others(tmp_path, monkeypatch, caps
 def test_public_data_has_dates_and_other_letters(tmp_path, monkeypatch, capsys):
     """As JSON writes it, a sign beyond 16 bits is two, which TOML refuses."""
     monkeypatch.chdir(tmp_path)
-    Path("p.csv").write_text("geboren,größe,laune\n2001-02-03,1.8,\U0001f600\n2001-02-04,1.7,ü\n")
+    Path("p.csv").write_text(
+        "geboren,größe,laune\n2001-02-03,1.8,\U0001f600\n2001-02-04,1.7,ü\n"
+    )
     assert main(["init", "p.csv", "--data-is-public"]) == 0
     capsys.readouterr()
     assert "größe = " in Path("tightrope.toml").read_text().replace('"', "")
@@ -194,7 +221,10 @@ def test_public_data_has_dates_and_other_letters(tmp_path, monkeypatch, capsys):
         ("{ bounds = [0, 9], step = true }", "must be numbers"),
         ("{ bounds = [0, 9], step = inf }", "must be numbers"),
         ("{ bounds = [0, 9], step = 1e-999999999 }", "must be numbers"),
-        ('{ type = "integer", bounds = [0, 9], step = 3 }', "are for numbers"),
+        (
+            '{ type = "integer", bounds = [0, 9], step = 3 }',
+            "of type number, not integer",
+        ),
         ("{ step = 3 }", "add tables.people.columns.x.bounds"),
         ("{ bounds = [0, 9], step = 1e-9 }", "from -1000000000 to"),
     ],
@@ -214,30 +244,49 @@ def test_numbers_with_bounds_are_rounded_to_a_step(entry, found):
 def test_init_asks(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("people.csv").write_text("age,sex,born\n")
-    told = iter(["people.csv", "50", "either", "2", "age", "age:0..90", "born:date", ""])
+    typed = iter(
+        ["peple.csv", "people.csv", "many", "50", "both", "either", "two", "2", "age",
+         "age:0..90", "born:date", ""]
+    )  # fmt: skip
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(told))
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: next(typed))
     assert main(["init"]) == 0
     said = capsys.readouterr().out
-    assert "got 'age'. Once more:" in said
+    # Each wrong answer is asked for again at once.
+    assert said.count("Try again:") == 5
+    for wrong in ("peple.csv", "got 'many'", "got 'both'", "got 'two'", "got 'age'"):
+        assert wrong in said
     assert "written: tightrope.toml" in said
     people = read_facts("tightrope.toml").table("people")
     assert people.neighbours is Neighbours.EITHER
     assert list(people.columns) == ["age", "born"]
     assert people.budget == 2
     assert "# sex = { }" in Path("tightrope.toml").read_text()
-    told = iter([])
+    typed = iter([])
     assert main(["init"]) == 2
-    assert "give --replace" in capsys.readouterr().err
-    told = iter(["", "people", "many"])
-    assert main(["init", "--replace"]) == 2
-    assert "must be a whole number" in capsys.readouterr().err
+    assert "use --replace to overwrite it" in capsys.readouterr().err
+
+
+def test_init_writes_no_facts_about_a_table_that_cannot_be_read(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("later.duckdb").write_bytes(b"a file of a newer version")
+    for source in ("missing.csv", "later.duckdb"):
+        words = ["init", source, "--table", "people", "--population", "5", "--json"]
+        assert main(words) == 2
+        assert source in capsys.readouterr().err
+        assert not Path("tightrope.toml").exists()
+    assert main(["init", "--table", "people", "--population", "5", "--json"]) == 0
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--column", "agee:0..90"], "people.csv has no column 'agee' (it has id, age)"),
+        (
+            ["--column", "agee:0..90"],
+            "people.csv has no column 'agee' (it has id, age)",
+        ),
         (["--person", "name"], "people.csv has no column 'name'"),
         (["--contributions", "3"], "must name the column that tells people apart"),
     ],

@@ -27,7 +27,14 @@ def features():
 
 
 def test_the_privacy_map_counts_steps(sums):
-    assert [privacy_map(sums, d) for d in (0, 1, 5, 6, 10, 1000)] == [0, 0.5, 0.5, 1, 1, 1.5]
+    assert [privacy_map(sums, d) for d in (0, 1, 5, 6, 10, 1000)] == [
+        0,
+        0.5,
+        0.5,
+        1,
+        1,
+        1.5,
+    ]
     logarithm = certify(GeometricChannel(6, "ln(3)"), "count(5)", "ln(3)")
     assert math.log(3) < privacy_map(logarithm, 1) < math.log(3) + 1e-14
     for wrong in (-1, math.nan):

@@ -18,23 +18,25 @@ from tightrope.errors import InputError
 from tightrope.graphs.unbounded import NoiseLattice
 from tightrope.publish import release
 from tightrope.publish.facts import Column
-from tightrope.publish.intervals import confidence_set, promised_error
+from tightrope.publish.noise import confidence_set, promised_error
 from tightrope.publish.sampler import LatticeSampler, draw_output
 from tightrope.queries import query
 
 FALSE_ALARM = 1e-6
 
 
-def made(text: str, near: str = "change-one", core: int = 0, epsilon: str = "1") -> Mechanism:
+def made(
+    text: str, near: str = "change-one", core: int = 0, epsilon: str = "1"
+) -> Mechanism:
     asked = query(text, near)
     return certify(UnboundedNoise(asked.graph, epsilon, core), asked, epsilon)
 
 
-def beside(lattice: NoiseLattice, t: int, a: int, core: int = 0) -> float:
+def beside(lattice: NoiseLattice, t: int, a: int) -> float:
     """Return how many points at distance t have a as their first coordinate."""
     if not a:
-        return lattice.within(t, 0, core)
-    return (lattice.within(t, abs(a), core) - lattice.within(t, abs(a) - 1, core)) / 2
+        return lattice.within(t, 0)
+    return (lattice.within(t, abs(a)) - lattice.within(t, abs(a) - 1)) / 2
 
 
 def fits(seen: list[int], chances: list[float]) -> bool:
@@ -70,22 +72,29 @@ def test_a_million_draws_are_right_by_layer_and_inside_layers() -> None:
     noise = file.noise
     assert noise is not None
     seen = np.bincount(layers, minlength=noise.reach)[: noise.reach].tolist()
-    chances = [n * w / file.total for n, w in zip(noise.sizes, noise.levels, strict=False)]
+    chances = [
+        n * w / file.total for n, w in zip(noise.sizes, noise.levels, strict=False)
+    ]
     assert fits(seen, chances)
     for t in (1, 2):
         inside = Counter(map(tuple, points[layers == t].tolist()))
         everything = sampler.lattice.points(t, range(noise.sizes[t])).tolist()
-        assert fits([inside[tuple(z)] for z in everything], [1 / noise.sizes[t]] * noise.sizes[t])
+        assert fits(
+            [inside[tuple(z)] for z in everything],
+            [1 / noise.sizes[t]] * noise.sizes[t],
+        )
     for t in (5, 9):
         # Further out, points are compared by their coordinates.
         mine = points[layers == t]
         first = [int((mine[:, 0] == a).sum()) for a in range(-t, t + 1)]
         assert fits(
-            first, [beside(sampler.lattice, t, a) / noise.sizes[t] for a in range(-t, t + 1)]
+            first,
+            [beside(sampler.lattice, t, a) / noise.sizes[t] for a in range(-t, t + 1)],
         )
         last = [int((mine[:, 7] == a).sum()) for a in range(-t, t + 1)]
         assert fits(
-            last, [beside(sampler.lattice, t, a) / noise.sizes[t] for a in range(-t, t + 1)]
+            last,
+            [beside(sampler.lattice, t, a) / noise.sizes[t] for a in range(-t, t + 1)],
         )
 
 
@@ -109,7 +118,7 @@ def test_other_lattices_are_right_by_layer_and_coordinate(
     for place in range(points.shape[1]):
         chances = [
             sum(
-                beside(sampler.lattice, t, a, core) * w
+                beside(sampler.lattice, t, a) * w
                 for t, w in enumerate(noise.levels[: noise.reach])
             )
             / file.total
@@ -119,7 +128,9 @@ def test_other_lattices_are_right_by_layer_and_coordinate(
         assert fits([*near, len(points) - sum(near)], [*chances, 1 - sum(chances)])
 
 
-def test_every_number_of_a_draw_has_its_own_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_number_of_a_draw_has_its_own_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The first and the last number of each layer give its first and last point, nothing else."""
     file = made("sum(3000,5)", core=1)
     sampler, noise = LatticeSampler(file, 4000), file.noise
@@ -128,8 +139,10 @@ def test_every_number_of_a_draw_has_its_own_point(monkeypatch: pytest.MonkeyPatc
     assert starts[0] == 0
     for t, (first, last) in enumerate(pairwise(starts[1:6])):
         words = [n.to_bytes(-(-sampler.bits // 8), "little") for n in (first, last - 1)]
-        low, high = sampler.draw_points(2, lambda _, words=words: b"".join(words)).ravel()
-        ends = sampler.lattice.points(t, [0, noise.sizes[t] - 1], 1).ravel() + 4000
+        low, high = sampler.draw_points(
+            2, lambda _, words=words: b"".join(words)
+        ).ravel()
+        ends = sampler.lattice.points(t, [0, noise.sizes[t] - 1]).ravel() + 4000
         assert [low, high] == ends.tolist()
     flat = (file.total - 1).to_bytes(-(-sampler.bits // 8), "little")
     (last_one,) = sampler.draw_points(1, lambda _: flat)[0]
@@ -154,7 +167,9 @@ def test_intervals_of_histograms_cover(answer: tuple[int, ...]) -> None:
     hits = np.zeros(8)
     for output in sampler.draws(draws):
         bounds = confidence_set(file, output, level).bounds
-        hits += [low <= x <= high for x, (low, high) in zip(answer, bounds, strict=True)]
+        hits += [
+            low <= x <= high for x, (low, high) in zip(answer, bounds, strict=True)
+        ]
     # Each number misses with at most a tenth: six standard deviations more is an alarm.
     assert (hits / draws >= 0.9 - 6 * np.sqrt(0.09 / draws)).all()
     assert max(promised_error(file, level)) >= 3

@@ -10,7 +10,13 @@ from hypothesis import given, settings, strategies as st
 from tightrope import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, LedgerError, OverBudget
-from tightrope.publish.accounts import Account, Charge, budget_of, charge_of, read_amount
+from tightrope.publish.accounts import (
+    Account,
+    Charge,
+    budget_of,
+    charge_of,
+    read_amount,
+)
 from tightrope.publish.entries import (
     Entry,
     Replay,
@@ -70,22 +76,32 @@ def test_both_accounts_pay_or_none(ledger):
     ledger.set_budget("user alice", "1/4")
     with pytest.raises(OverBudget, match="user alice"):
         ledger.reserve(
-            "k", {}, [Charge(TABLE, Fraction(1, 2)), Charge("user alice", Fraction(1, 2))]
+            "k",
+            {},
+            [Charge(TABLE, Fraction(1, 2)), Charge("user alice", Fraction(1, 2))],
         )
     assert ledger.remaining(TABLE) == 1
-    ledger.reserve("k", {}, [Charge(TABLE, Fraction(1, 4)), Charge("user alice", Fraction(1, 4))])
+    ledger.reserve(
+        "k", {}, [Charge(TABLE, Fraction(1, 4)), Charge("user alice", Fraction(1, 4))]
+    )
     assert ledger.remaining("user alice") == 0
 
 
 def test_logarithms_are_charged_from_above():
     two = charge_of(Epsilon.of("ln(2)"))
-    assert 0 <= two - Fraction(Epsilon.of("ln(2)").multiple * Fraction("0.693147180559945")) < 1e-15
+    assert (
+        0
+        <= two - Fraction(Epsilon.of("ln(2)").multiple * Fraction("0.693147180559945"))
+        < 1e-15
+    )
     assert budget_of("ln(8)") == 3 * two
     # e^charge is at least the base: a charge is never below the level.
     for text in ("ln(2)", "ln(3)/7", "ln(1001/1000)", "5*ln(3/2)"):
         level = Epsilon.of(text)
         assert charge_of(level) >= Fraction(float(level)) - Fraction(1, 10**15)
-        assert Epsilon(charge_of(level)).ratio * (1 + Fraction(1, 10**14)) >= level.ratio
+        assert (
+            Epsilon(charge_of(level)).ratio * (1 + Fraction(1, 10**14)) >= level.ratio
+        )
 
 
 def test_the_same_key_is_the_same_request(ledger):
@@ -94,7 +110,10 @@ def test_the_same_key_is_the_same_request(ledger):
     assert first.own
     assert ledger.reserve("k", {"sql": "a"}, half) == replace(first, own=False)
     assert ledger.remaining(TABLE) == Fraction(1, 2)
-    for other in [({"sql": "b"}, half), ({"sql": "a"}, [Charge(TABLE, Fraction(1, 3))])]:
+    for other in [
+        ({"sql": "b"}, half),
+        ({"sql": "a"}, [Charge(TABLE, Fraction(1, 3))]),
+    ]:
         with pytest.raises(InputError, match="belongs to another request"):
             ledger.reserve("k", *other)
     ledger.charge(first)
@@ -181,7 +200,9 @@ def test_budgets_change_by_entries(ledger):
     ledger.set_budget(TABLE, "3/4")
     assert ledger.head() == before
     with pytest.raises(InputError, match=r"has the budget 0\.75 in the ledger, not 9"):
-        ledger.reserve("l", {}, [Charge(TABLE, Fraction(1, 9))], budgets={TABLE: Fraction(9)})
+        ledger.reserve(
+            "l", {}, [Charge(TABLE, Fraction(1, 9))], budgets={TABLE: Fraction(9)}
+        )
     assert ledger.head() == before
 
 
@@ -214,13 +235,17 @@ def test_a_ledger_is_made_once(tmp_path):
     assert Ledger.create(path, exist_ok=True).id == first.id
 
 
-@pytest.mark.parametrize("url", ["", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "x://"])
+@pytest.mark.parametrize(
+    "url", ["", "mysql://host/db", "sqlite://", "sqlite:///:memory:", "x://"]
+)
 def test_addresses(url):
     with pytest.raises(InputError):
         Ledger(url)
 
 
-@pytest.mark.parametrize("text", ["", "-1", "1/0", "2/4", "0.5", "1e3", "²", "1/2/3", None, 3])
+@pytest.mark.parametrize(
+    "text", ["", "-1", "1/0", "2/4", "0.5", "1e3", "²", "1/2/3", None, 3]
+)
 def test_amounts_have_one_text(text):
     with pytest.raises(InputError):
         read_amount(text)
@@ -244,7 +269,8 @@ def test_parallel_composition_counts_what_one_person_can_touch(width, some):
         account = account.with_charge(Charge(TABLE, amount, partition, part, width))
     whole = sum((a for a, part in some if part is None), Fraction(0))
     parts = [
-        sum((a for a, p in some if p == name), Fraction(0)) for name in ("north", "south", "west")
+        sum((a for a, p in some if p == name), Fraction(0))
+        for name in ("north", "south", "west")
     ]
     # The worst person touches everything asked about all, and `width` of the parts.
     worst = max(sum(touched) for touched in itertools.combinations(parts, width))
@@ -265,7 +291,9 @@ def test_parallel_parts_fit_where_sums_do_not(ledger):
         ledger.reserve(part, {}, [Charge(TABLE, Fraction(1), "region", part)])
     assert ledger.remaining(TABLE) == 0
     with pytest.raises(OverBudget):
-        ledger.reserve("north again", {}, [Charge(TABLE, Fraction(1, 9), "region", "north")])
+        ledger.reserve(
+            "north again", {}, [Charge(TABLE, Fraction(1, 9), "region", "north")]
+        )
     with pytest.raises(OverBudget):
         ledger.reserve("all", {}, [Charge(TABLE, Fraction(1, 9))])
     assert ledger.verify().intact
@@ -328,7 +356,10 @@ def test_a_whole_chain_replays():
         ([OPEN, OPEN], "opened by its first entry"),
         ([OPEN, RESERVE], "has no budget"),
         ([OPEN, BUDGET, RESERVE, RESERVE], "in use"),
-        ([OPEN, BUDGET, {**RESERVE, "charges": [{"account": TABLE, "amount": "2"}]}], "too small"),
+        (
+            [OPEN, BUDGET, {**RESERVE, "charges": [{"account": TABLE, "amount": "2"}]}],
+            "too small",
+        ),
         ([OPEN, BUDGET, {**RESERVE, "request": {"answer": 1}}], "does not say answer"),
         ([OPEN, BUDGET, {**RESERVE, "expires": "2029"}], "expires after"),
         ([OPEN, BUDGET, RESERVE, ANSWER], "must be charged"),
@@ -337,10 +368,19 @@ def test_a_whole_chain_replays():
         ([OPEN, BUDGET, RESERVE, step("expire")], "has not expired"),
         # An answer that is not that of its reservation: another question, another price, none.
         ([*CHARGED, {**ANSWER, "sql": "b"}], "repeats the request and the charges"),
-        ([*CHARGED, {**ANSWER, "charges": CHEAP["charges"]}], "repeats the request and the"),
-        ([*CHARGED, step("answer", sql="a", charges=RESERVE["charges"])], "holds an answer"),
+        (
+            [*CHARGED, {**ANSWER, "charges": CHEAP["charges"]}],
+            "repeats the request and the",
+        ),
+        (
+            [*CHARGED, step("answer", sql="a", charges=RESERVE["charges"])],
+            "holds an answer",
+        ),
         # The key race: what was reserved by entry 3 and cancelled is charged as entry 5's.
-        ([OPEN, BUDGET, RESERVE, step("cancel"), CHEAP, step("charge")], "reserved anew by entry"),
+        (
+            [OPEN, BUDGET, RESERVE, step("cancel"), CHEAP, step("charge")],
+            "reserved anew by entry",
+        ),
         ([OPEN, {"kind": "refund"}], "unknown"),
         ([OPEN, {"kind": "budget"}], "could not have been written"),
         ([OPEN, BUDGET, {**RESERVE, "charges": 3}], "could not have been written"),
@@ -352,7 +392,9 @@ def test_a_chain_that_could_not_have_been_written(bodies, says):
 
 
 def test_a_charge_after_the_end_of_its_reservation_is_noticed():
-    assert "expired at" in replayed(chain(*CHARGED, times={3: EVENING}.items())).reasons[0]
+    assert (
+        "expired at" in replayed(chain(*CHARGED, times={3: EVENING}.items())).reasons[0]
+    )
 
 
 def bound(account=TABLE, source=("file:/p",), neighbours="change-one", **more):

@@ -18,7 +18,13 @@ from tightrope.publish.receipts import (
     write_receipt,
 )
 
-BODY = {"kind": "answer", "key": "k", "answer": [3, "north"], "epsilon": "ln(2)", "table": "people"}
+BODY = {
+    "kind": "answer",
+    "key": "k",
+    "answer": [3, "north"],
+    "epsilon": "ln(2)",
+    "table": "people",
+}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +54,9 @@ def test_the_key_is_its_owners_alone(key):
 
 def test_the_key_stays_the_same(key, receipt):
     assert (
-        receipt_of(Entry.after(None, BODY, "2030-01-01T12:00:00.000Z"), "a1b2", key)["public_key"]
+        receipt_of(Entry.after(None, BODY, "2030-01-01T12:00:00.000Z"), "a1b2", key)[
+            "public_key"
+        ]
         == receipt["public_key"]
     )
     assert SigningKey(key.path).public == key.public
@@ -81,7 +89,8 @@ def test_a_receipt_signed_anew_by_somebody_else_is_noticed(receipt, key, tmp_pat
     assert "another key" in verify_receipt(forged, key.public).reasons[0]
     # Another answer does not fit the hash of the entry, whoever signs it.
     assert (
-        "not that of the entry" in verify_receipt(forger.sign({**content, "answer": 4})).reasons[0]
+        "not that of the entry"
+        in verify_receipt(forger.sign({**content, "answer": 4})).reasons[0]
     )
 
 

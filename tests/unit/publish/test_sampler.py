@@ -53,7 +53,9 @@ def test_every_interval_has_its_own_numbers(weights, monkeypatch):
     ends = np.cumsum(np.array(kept, object)).tolist()
     total = ends[-1]
     assert total == 1 << sampler.bits
-    numbers = sorted({x for e in [0, *ends] for x in (e - 1, e, e + 1) if 0 <= x < total})
+    numbers = sorted(
+        {x for e in [0, *ends] for x in (e - 1, e, e + 1) if 0 <= x < total}
+    )
     wanted = [next(o for o, end in enumerate(ends) if x < end) for x in numbers]
     queue = words(numbers, sampler.bits)
     found = sampler._look_up(len(numbers), lambda count: queue.pop(0))
@@ -75,7 +77,9 @@ def test_work_does_not_depend_on_what_is_drawn():
 def test_bits_come_from_the_operating_system(monkeypatch):
     asked = []
     sampler = Sampler(exact([3, 1]), 0)
-    monkeypatch.setattr(os, "urandom", lambda count: asked.append(count) or bytes(count))
+    monkeypatch.setattr(
+        os, "urandom", lambda count: asked.append(count) or bytes(count)
+    )
     assert sampler.draw_index() == 0
     assert sampler.draw_indices(5).tolist() == [0] * 5
     assert asked == [8, 40]
@@ -97,7 +101,9 @@ def test_two_processes_do_not_draw_the_same():
         "print([s.draw() for _ in range(20)], flush=True)\n"
         "os._exit(0) if child == 0 else os.wait()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     first, second = done.stdout.splitlines()
     assert first != second
 

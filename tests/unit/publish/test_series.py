@@ -15,7 +15,8 @@ from tightrope.graphs import Cycle
 from tightrope.proofs import prove_selection
 from tightrope.publish import Ledger, OverBudget, release
 from tightrope.publish.accounts import Charge
-from tightrope.publish.series import curve_of, read_steps, series_entry
+from tightrope.publish.noise import RowNoise, noise_of
+from tightrope.publish.series import read_steps, series_entry
 
 TABLE = "table people"
 TENTH = Fraction(1, 10)
@@ -34,7 +35,9 @@ def declare(ledger, name, kinds, delta, epsilon=None):
 
 def use(ledger, key, series="daily", step=0, amount=TENTH, **more):
     request = {"sql": key, **more}
-    ticket = ledger.reserve(key, request, [Charge(TABLE, amount, series=series, step=step)])
+    ticket = ledger.reserve(
+        key, request, [Charge(TABLE, amount, series=series, step=step)]
+    )
     return ledger.answer(ledger.charge(ticket), 1)
 
 
@@ -113,10 +116,19 @@ def test_a_freed_place_comes_back(ledger):
     [
         (lambda body: body["steps"][0].update(times=200), "needs δ"),
         (lambda body: body["steps"][0].update(times=99), "not what its releases cost"),
-        (lambda body: body["statement"].update(delta="0"), "not what its releases cost"),
-        (lambda body: body["statement"]["proof"].update(digest="0"), "not what its releases cost"),
+        (
+            lambda body: body["statement"].update(delta="0"),
+            "not what its releases cost",
+        ),
+        (
+            lambda body: body["statement"]["proof"].update(digest="0"),
+            "not what its releases cost",
+        ),
         (lambda body: body["steps"][0].update(times=10**9), "whole number"),
-        (lambda body: body["steps"][0].update(curve=[[1], [1]]), "belongs to a mechanism"),
+        (
+            lambda body: body["steps"][0].update(curve=[[1], [1]]),
+            "belongs to a mechanism",
+        ),
         (lambda body: body.update(epsilon="1"), "needs δ"),
     ],
 )
@@ -136,7 +148,9 @@ def test_verify_computes_the_statement_again(ledger, tmp_path, change, says):
             (canonical(body), forged.hash, forged.position),
         )
     raw.close()
-    assert any(says in reason for reason in Ledger(tmp_path / "ledger.db").verify().reasons)
+    assert any(
+        says in reason for reason in Ledger(tmp_path / "ledger.db").verify().reasons
+    )
 
 
 # -- mechanisms and releases --------------------------------------------------------------
@@ -150,16 +164,21 @@ def flat():
 
 
 def ask(mechanism, ledger, key, **more):
-    people = pyarrow.table({"age": [31]})
+    people = pyarrow.table({"age": [31] * 2})
     return release(
-        mechanism, data=people, sql="select count(*) from people", ledger=ledger, key=key, **more
+        mechanism,
+        data=people,
+        sql="select count(*) from people",
+        ledger=ledger,
+        key=key,
+        **more,
     )
 
 
 def test_mechanisms_cost_what_their_curves_say(ledger, flat):
     entry = declare(ledger, "flat", [(flat, 20)], "1e-6")
     cost = Fraction(entry.body["epsilon"])
-    assert cost == optimal_composition([(curve_of(flat), 20)]).epsilon("1e-6")
+    assert cost == optimal_composition([(noise_of(flat).curve(), 20)]).epsilon("1e-6")
     assert cost < optimal_composition([("ln(2)", 20)]).epsilon("1e-6") / 3
     assert entry.body["steps"][0]["mechanism"] == flat.digest
     done = ask(flat, ledger, "k", series="flat")
@@ -176,8 +195,14 @@ def test_mechanisms_cost_what_their_curves_say(ledger, flat):
 def test_a_series_never_costs_more_than_its_levels(ledger, flat):
     """Levels without a common measure are rounded to a grid; curves must not lose by it."""
     worst = certify(GeometricChannel(3, "ln(2)"), "count(2)", "ln(2)")
-    for kinds in ([(worst, 9), ("0.1", 9)], [(worst, 20)], [(flat, 7), (worst, 3), ("1/7", 5)]):
-        levels = [("ln(2)" if hasattr(kind, "epsilon") else kind, n) for kind, n in kinds]
+    for kinds in (
+        [(worst, 9), ("0.1", 9)],
+        [(worst, 20)],
+        [(flat, 7), (worst, 3), ("1/7", 5)],
+    ):
+        levels = [
+            ("ln(2)" if hasattr(kind, "epsilon") else kind, n) for kind, n in kinds
+        ]
         cost = Fraction(series_entry(TABLE, "x", kinds, "1e-6")["epsilon"])
         assert cost <= Fraction(series_entry(TABLE, "x", levels, "1e-6")["epsilon"])
 
@@ -185,7 +210,12 @@ def test_a_series_never_costs_more_than_its_levels(ledger, flat):
 def test_a_series_of_levels_takes_any_mechanism_up_to_them(ledger, flat):
     declare(ledger, "any", [("0.7", 2)], "1e-6")
     ask(flat, ledger, "k", series="any")
-    done = ask(certify(GeometricChannel(3, "0.3"), "count(2)", "0.3"), ledger, "l", series="any")
+    done = ask(
+        certify(GeometricChannel(3, "0.3"), "count(2)", "0.3"),
+        ledger,
+        "l",
+        series="any",
+    )
     assert done.charged == Fraction(3, 10)
     assert ledger.account(TABLE).series["any"].left == 0
     assert ledger.verify().intact
@@ -195,7 +225,7 @@ def test_a_mechanism_with_a_delta_pays_it(ledger):
     chosen = prove_selection(40, "0.5", "1e-7", neighbours="change-one")
     size = int(chosen.query[6:-1])
     made = release(
-        chosen, data=pyarrow.table({"age": [31] * 3}), sql="select count(*) from people",
+        chosen, data=pyarrow.table({"age": [31] * size}), sql="select count(*) from people",
         ledger=ledger, key="k",
     )  # fmt: skip
     assert made.answer in ("drop", "keep")
@@ -205,14 +235,15 @@ def test_a_mechanism_with_a_delta_pays_it(ledger):
     declare(ledger, "groups", [(chosen, 2)], "5e-7")
     ledger.set_budget("table other", 1)
     with pytest.raises(OverBudget, match="δ of"):
-        ledger.reserve("l", {}, [Charge("table other", TENTH, delta=Fraction(1, 10**9))])
+        ledger.reserve(
+            "l", {}, [Charge("table other", TENTH, delta=Fraction(1, 10**9))]
+        )
 
 
 def test_a_ledger_with_another_curve_is_not_believed(ledger, flat, monkeypatch):
-    from tightrope.publish import series
-
-    monkeypatch.setattr(series, "curve_of", lambda _: TradeOff((1,), (1,)))
-    declare(ledger, "flat", [(flat, 20)], "1e-6")
+    with monkeypatch.context() as other:
+        other.setattr(RowNoise, "curve", lambda _: TradeOff((1,), (1,)))
+        declare(ledger, "flat", [(flat, 20)], "1e-6")
     with pytest.raises(CheckFailed, match="another curve"):
         ask(flat, ledger, "k", series="flat")
 
@@ -226,7 +257,7 @@ def test_where_all_answers_look_alike_one_answer_stands_for_all():
     small = certify(ScaledPhi(Cycle(60), "ln(2)", 1 / 3), "cycle(60)", "ln(2)")
     assert made.kind == "radial"
     whole = worst_curve(small.channel(), small.question.graph)
-    assert float(curve_of(made).excess(Fraction(3, 2))) == pytest.approx(
+    assert float(noise_of(made).curve().excess(Fraction(3, 2))) == pytest.approx(
         float(whole.excess(Fraction(3, 2))), abs=1e-9
     )
 

@@ -1,0 +1,191 @@
+"""What is done to published numbers before they are shown: columns, HAVING, ORDER BY, LIMIT.
+
+It costs nothing: privacy is kept by whatever is computed from published numbers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tightrope.publish.arithmetic import (
+    Condition,
+    Expression,
+    Leaf,
+    Number,
+    Published,
+    estimate_of,
+)
+from tightrope.publish.intervals import MISSING, Estimate
+
+#: The published numbers of all lines, by the names of the lines and in the order of the titles.
+Numbers = Mapping[tuple[Any, ...], Sequence[Estimate]]
+#: Lines as they are shown: names, and a number under each title.
+Rows = tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of the answer: what it is called, and how it comes from published numbers.
+
+    One that is not shown is what lines are sorted by.
+    """
+
+    title: str
+    expression: Expression
+    is_shown: bool = True
+
+    @property
+    def is_published(self) -> bool:
+        """Whether it is a published number as it is."""
+        return isinstance(self.expression, Number)
+
+
+@dataclass(frozen=True)
+class PostProcessing:
+    """How published numbers become the lines of an answer.
+
+    Attributes
+    ----------
+    columns
+        The columns of the answer; none where every published number is one.
+    having
+        Which lines are shown, by their published numbers.
+    order
+        By which titles lines are sorted, and whether falling.
+    limit
+        How many lines are shown.
+
+    Examples
+    --------
+    >>> after = PostProcessing(order=(("n", True),), limit=2)
+    >>> numbers = {("a",): (Estimate(3),), ("b",): (MISSING,), ("c",): (Estimate(7),)}
+    >>> [names for names, _ in after.rows(("key",), ("n",), lambda many: numbers)]
+    [('c',), ('a',)]
+    """
+
+    columns: tuple[OutputColumn, ...] = ()
+    having: Condition | None = None
+    order: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
+
+    @property
+    def selects(self) -> bool:
+        """Whether lines are chosen by their numbers: then all intervals must hold at once."""
+        return self.having is not None or self.limit is not None
+
+    @property
+    def computed(self) -> tuple[OutputColumn, ...]:
+        """The columns that are computed from published numbers."""
+        return tuple(x for x in self.columns if x.is_shown and not x.is_published)
+
+    def titles(self, published: Sequence[str]) -> tuple[str, ...]:
+        """Return what the columns of the answer are called."""
+        shown = tuple(column.title for column in self.columns if column.is_shown)
+        return shown if self.columns else tuple(published)
+
+    def beside(
+        self, published: Sequence[str], values: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """Return what belongs to published numbers for each column; ``None`` for others."""
+        if not self.columns:
+            return tuple(values)
+        known = dict(zip(published, values, strict=True))
+        return tuple(
+            known[column.expression.leaf.title]
+            if isinstance(column.expression, Number)
+            else None
+            for column in self.columns
+            if column.is_shown
+        )
+
+    def rows(
+        self,
+        keys: Sequence[str],
+        titles: Sequence[str],
+        numbers_at: Callable[[int], Numbers],
+        *,
+        at_once: bool = False,
+    ) -> Rows:
+        """Return the lines of the answer.
+
+        Parameters
+        ----------
+        keys, titles
+            What lines are named by, and what the published numbers are called.
+        numbers_at
+            The published numbers, with intervals that k of them keep together.
+        at_once
+            Whether the intervals of all numbers hold at once, so that k is 1.
+        """
+        leaves = {title: Leaf(title) for title in titles}
+        shown = self.columns or tuple(
+            OutputColumn(title, Number(leaf)) for title, leaf in leaves.items()
+        )
+        for column in shown:
+            leaves |= {leaf.title: leaf for leaf in column.expression.leaves()}
+        known: dict[int, Published] = {}
+
+        def published(many: int) -> Published:
+            if many not in known:
+                known[many] = _published(keys, titles, numbers_at(many), leaves)
+            return known[many]
+
+        lines = []
+        for place, names in enumerate(numbers_at(1)):
+            line = published(1).line(place)
+            if self.having is not None and not self.having.holds(line):
+                continue
+            numbers = []
+            for column in shown:
+                many = 1 if at_once else len(column.expression.variables(line))
+                own = published(max(many, 1)).line(place)
+                numbers.append(estimate_of(column.expression, own))
+            lines.append((names, tuple(numbers)))
+        places = [place for place, column in enumerate(shown) if column.is_shown]
+        ordered = self._sorted(lines, keys, [column.title for column in shown])
+        return tuple(
+            (names, tuple(numbers[place] for place in places))
+            for names, numbers in ordered[: self.limit]
+        )
+
+    def _sorted(
+        self, lines: list[Any], keys: Sequence[str], titles: Sequence[str]
+    ) -> list[Any]:
+        """Sort lines, names in the order in which they were declared."""
+        found = list(lines)
+        for title, falling in reversed(self.order):
+            if title in keys:
+                at = keys.index(title)
+                names = list(dict.fromkeys(row[0][at] for row in lines))
+                found.sort(key=lambda row: names.index(row[0][at]), reverse=falling)
+            else:
+                at = titles.index(title)
+                # Values of bins may be texts and numbers; what is missing comes last either way.
+                found.sort(key=lambda row: _in_order(row[1][at].value), reverse=falling)
+                found.sort(key=lambda row: row[1][at] == MISSING)
+        return found
+
+
+#: Every published number as it is, in the declared order.
+AS_PUBLISHED = PostProcessing()
+
+
+def _in_order(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value
+
+
+def _published(
+    keys: Sequence[str],
+    titles: Sequence[str],
+    numbers: Numbers,
+    leaves: Mapping[str, Leaf],
+) -> Published:
+    names = tuple(dict(zip(keys, line, strict=True)) for line in numbers)
+    by_title = {
+        (place, title): number
+        for place, line in enumerate(numbers.values())
+        for title, number in zip(titles, line, strict=True)
+    }
+    return Published(names, by_title, leaves)

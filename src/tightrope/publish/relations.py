@@ -1,0 +1,227 @@
+"""Rows that are made of the rows of people: one number a person, and attributes beside events.
+
+Whatever is made here of one person's rows depends on that person's rows alone: events are joined
+with the one row of their person, and numbers are computed within a person. So whoever comes, goes
+or changes changes the rows of one person, and the rules of
+:mod:`tightrope.publish.sql_writer` bound how many of them count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from tightrope.publish.sql_pieces import all_of, present, quoted
+
+if TYPE_CHECKING:
+    from tightrope.publish.facts import Column, Table
+
+#: The column of every relation that says whose row it is.
+PERSON = "tightrope_person"
+#: The column of the compiled query that numbers the rows of a person.
+ROW_NUMBER = "tightrope_row"
+
+#: Makes the rows of a declared table: its columns by name, and whose row each is.
+MakeBase = Callable[["Table", Sequence[str]], Any]
+
+
+@dataclass(frozen=True)
+class PersonNumbers:
+    """One row for each person: numbers that are computed within the person's rows.
+
+    Attributes
+    ----------
+    table
+        Whose rows they are computed from.
+    where
+        Which of the rows.
+    numbers
+        Each number by its name, as an aggregate of the table's columns.
+    used
+        The columns of the table that are read.
+    """
+
+    table: Table
+    where: Any
+    numbers: Mapping[str, Any]
+    used: tuple[str, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that the rows come from."""
+        return (self.table,)
+
+    def stored(self, names: Sequence[str]) -> list[tuple[Table, Sequence[str]]]:
+        """Return the columns that are read of each declared table."""
+        return stored_columns(self.table, self.used)
+
+    def select(self, names: Sequence[str], base: MakeBase) -> Any:
+        """Return the relation as SQL."""
+        rows = relation(self.table, self.used, base)
+        told = [exp.alias_(self.numbers[n].copy(), n, quoted=True) for n in names]
+        # Rows of nobody would form one more person.
+        where = all_of([present(PERSON), self.where and self.where.copy()])
+        made = exp.select(*told, quoted(PERSON)).from_(rows).where(where)
+        return made.group_by(quoted(PERSON))
+
+
+@dataclass(frozen=True)
+class PersonJoin:
+    """Rows of people, each beside the one row that a second table has of the person.
+
+    Attributes
+    ----------
+    left, right
+        The rows, and the table with one row for each person.
+    outer
+        Whether rows of people stay who have none in the second table.
+    origins
+        For each column whether it is of the second table, and what it is called there.
+    """
+
+    left: Table
+    right: Table
+    outer: bool
+    origins: Mapping[str, tuple[bool, str]]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that the rows come from."""
+        return (self.left, self.right)
+
+    def _side(self, names: Sequence[str], is_right: bool) -> list[str]:
+        own = (self.origins[name] for name in names)
+        return [origin for side, origin in own if side is is_right]
+
+    def stored(self, names: Sequence[str]) -> list[tuple[Table, Sequence[str]]]:
+        """Return the columns that are read of each declared table."""
+        sides = ((self.left, False), (self.right, True))
+        return [
+            entry
+            for table, is_right in sides
+            for entry in stored_columns(table, self._side(names, is_right))
+        ]
+
+    def select(self, names: Sequence[str], base: MakeBase) -> Any:
+        """Return the relation as SQL."""
+        left, right = "tightrope_left", "tightrope_right"
+        rows = relation(self.left, self._side(names, False), base)
+        # One row each: a second partner would multiply the rows of its person.
+        partners = _one_row_each(self.right, self._side(names, True), base)
+        told = [
+            exp.alias_(
+                exp.column(
+                    exp.to_identifier(origin, quoted=True),
+                    table=exp.to_identifier(right if is_right else left, quoted=True),
+                ),
+                name,
+                quoted=True,
+            )
+            for name, (is_right, origin) in ((n, self.origins[n]) for n in names)
+        ]
+        keys = [
+            exp.column(
+                exp.to_identifier(PERSON, quoted=True),
+                table=exp.to_identifier(side, quoted=True),
+            )
+            for side in (left, right)
+        ]
+        whose = exp.alias_(keys[0].copy(), PERSON, quoted=True)
+        return (
+            exp.select(*told, whose)
+            .from_(_called(rows, left))
+            .join(
+                _called(partners, right),
+                on=exp.EQ(this=keys[0], expression=keys[1]),
+                join_type="left" if self.outer else "inner",
+            )
+        )
+
+
+def relation(table: Table, names: Sequence[str], base: MakeBase) -> Any:
+    """Return the rows of a table as SQL behind FROM: its columns by name, and whose row it is."""
+    if table.rows is None:
+        return base(table, names)
+    return table.rows.select(list(dict.fromkeys(names)), base).subquery(
+        "tightrope_made"
+    )
+
+
+def stored_columns(
+    table: Table, names: Sequence[str]
+) -> list[tuple[Table, Sequence[str]]]:
+    """Return the columns that are read of each declared table behind one."""
+    return [(table, names)] if table.rows is None else table.rows.stored(names)
+
+
+def declared_tables(table: Table) -> list[Table]:
+    """Return the declared tables behind one."""
+    if table.rows is None:
+        return [table]
+    return [one for inner in table.rows.tables for one in declared_tables(inner)]
+
+
+def made_names(table: Table) -> list[str]:
+    """Return the names of the columns of a table, and of all that it is made of."""
+    own = list(table.columns)
+    if table.rows is None:
+        return own
+    return own + [name for inner in table.rows.tables for name in made_names(inner)]
+
+
+def _called(rows: Any, name: str) -> Any:
+    """Return a relation under another name."""
+    alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
+    rows = rows.copy()
+    rows.set("alias", alias)
+    return rows
+
+
+def _one_row_each(table: Table, names: Sequence[str], base: MakeBase) -> Any:
+    """Return a relation with one row for each person: of several rows the first."""
+    rows = relation(table, names, base)
+    if isinstance(table.rows, PersonNumbers):
+        return rows
+    told = [quoted(name) for name in names]
+    person = quoted(PERSON)
+    number = row_number([person], told or [person], ROW_NUMBER)
+    inner = exp.select(*told, quoted(PERSON), number).from_(rows)
+    first = exp.select(*(x.copy() for x in told), quoted(PERSON))
+    return (
+        first.from_(inner.subquery("tightrope_each"))
+        .where(quoted(ROW_NUMBER).eq(1))
+        .subquery("tightrope_first")
+    )
+
+
+def row_number(partition: Sequence[Any], order: Sequence[Any], name: str) -> Any:
+    """Return the number of a row in its partition; by every column, so that ties are alike."""
+    by = [column.copy().asc(nulls_first=False) for column in order]
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[column.copy() for column in partition],
+        order=exp.Order(expressions=by),
+    )
+    return exp.alias_(number, name, quoted=True)
+
+
+def person_column(table: Table) -> str | None:
+    """Return the column that says whose row it is, or that tells the rows of people apart."""
+    return table.person or table.key
+
+
+def person_cells(table: Table) -> tuple[Column, Column]:
+    """Return the column that says whose row it is: as text, and as it is declared.
+
+    People are told apart by the text: as a whole number, ``1.5`` might become the person 2. What
+    is not of the declared type is nobody.
+    """
+    from tightrope.publish.facts import Column
+
+    name = person_column(table)
+    assert name is not None
+    key = Column(name, "text")
+    return key, table.columns.get(name, key)

@@ -1,0 +1,825 @@
+"""Counts in several tables of one job: GROUPING SETS, CUBE, ROLLUP, or one table of many cells.
+
+All tables are margins of one table over all columns that are grouped by. A row counts if it is in
+a declared class of every one of these columns, so that the tables add up; what is measured with
+which share of ε is planned for all of them together (:mod:`tightrope.tables`). Outputs are not
+held between ends: the published numbers are unbiased, and agree exactly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.claims import floor_sentence
+from tightrope.epsilon import Epsilon
+from tightrope.errors import InputError, TooLarge
+from tightrope.publish.facts import Table
+from tightrope.publish.intervals import Estimate, whole
+from tightrope.publish.shapes.base import (
+    OTHER,
+    USUAL,
+    Draw,
+    Drawn,
+    JobReading,
+    Lines,
+    Parsed,
+    PlannedTable,
+    Reading,
+    SelectParts,
+    Shape,
+)
+from tightrope.publish.shapes.count import Count
+from tightrope.queries import Neighbours
+from tightrope.tables import (
+    ADD_REMOVE,
+    CHANGE_ONE,
+    EITHER,
+    ErrorLaw,
+    Estimates,
+    Job,
+    Plan,
+    Published,
+    Relation,
+    WholeTable,
+    check_cells,
+    error_law,
+    estimate,
+    job_floor,
+    least_epsilon,
+    plan,
+    split_plans,
+    whole_table,
+)
+
+if TYPE_CHECKING:
+    from tightrope.publish.noise import Noise
+
+#: The column of the answer that says which grouping set a row belongs to.
+PLACE = "table"
+#: The most numbers that one job publishes.
+MOST_NUMBERS = 1_000_000
+#: The most columns of a job that is made from several SELECTs: planning takes seconds for 8.
+MOST_JOINT_AXES = 8
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Tables(Shape, kind="tables"):
+    """Counts in several tables that add up.
+
+    Attributes
+    ----------
+    sets
+        The grouping sets: for each published table the places of its axes.
+    level
+        The privacy level that the job was planned for, as a text; empty before.
+    measured, shares
+        The tables that are measured, by the places of their axes, and their shares of ε.
+    weights, evenly
+        What the mean square error of each table counts in the plan (1 by default), and whether
+        they are one over the squares of wanted margins, which all tables shall keep.
+    largest
+        Whether the plan shall minimise the largest weighted error of a table, not the mean.
+    """
+
+    sets: tuple[tuple[int, ...], ...] = ()
+    level: str = ""
+    measured: tuple[tuple[int, ...], ...] = ()
+    shares: tuple[Fraction, ...] = ()
+    weights: tuple[Fraction, ...] = ()
+    evenly: bool = False
+    largest: bool = False
+
+    @property
+    def can_sharpen(self) -> bool:
+        """Whether the table is frozen: every cell has noise of its own then."""
+        return self.table.frozen
+
+    @property
+    def draws_freely(self) -> bool:
+        """Yes: tables are estimated from what is drawn, and that keeps them unbiased."""
+        return True
+
+    @classmethod
+    def accept_select(cls, parts: SelectParts, table: Table) -> Parsed | None:
+        """Accept COUNT(*) with GROUPING SETS, CUBE or ROLLUP."""
+        if not parts.sets:
+            return None
+        # One measured table serves all margins only for counts; other numbers do not add up.
+        counted = [fields for fields in parts.asked if fields["shape"] is Count]
+        if len(parts.asked) != 1 or not counted or counted[0].get("people"):
+            raise InputError(
+                "GROUPING SETS, CUBE and ROLLUP are known with one COUNT(*) of rows: ask for "
+                "other numbers in a SELECT of their own"
+            )
+        if not parts.axes:
+            raise InputError(
+                "GROUPING SETS need a column: ask for the number of rows without GROUP BY"
+            )
+        if any(axis.title == PLACE for axis in parts.axes):
+            raise InputError(
+                f"the column {PLACE!r} of the answer says which grouping set a row belongs to: "
+                "name yours apart with AS"
+            )
+        return {
+            "sets": parts.sets,
+            "axes": parts.axes,
+            "titles": counted[0]["titles"],
+            "condition": counted[0].get("condition"),
+        }
+
+    @classmethod
+    def of_count(cls, shape: Count) -> Tables:
+        """Return a count by group as a job of one table."""
+        return cls(
+            shape.table, shape.where, axes=shape.axes, used=shape.used, part=shape.part,
+            keys=shape.keys, titles=shape.titles, after=shape.after, rules=shape.rules,
+            sets=(tuple(range(len(shape.axes))),),
+        )  # fmt: skip
+
+    # -- several SELECTs --------------------------------------------------------------------
+
+    def as_job(self) -> Tables:
+        """Return the shape: it is a job."""
+        return self
+
+    def fits(self, job: Sequence[Tables]) -> bool:
+        """Return whether the tables may be planned with those of a job.
+
+        All must count the same rows. Rows in no declared class of a column become a class of
+        their own, so that tables with and without that column count the same; but of a person
+        with several rows, which ones count depends on the declared classes.
+        """
+        members = [*job, self]
+        first = job[0]
+        # Equality, not hash: axes hold SQL conditions.
+        axes = _distinct(axis for member in members for axis in member.axes)
+        open_axes = [
+            [axis for axis in axes if axis.rest is None and axis in member.axes]
+            for member in members
+        ]
+        return (
+            # Other rows, other people: their tables are not margins of one table.
+            (self.table, self.where, self.part)
+            == (first.table, first.where, first.part)
+            and not any(member.after.selects for member in members)
+            and len(axes) <= MOST_JOINT_AXES
+            and sum(member.answered for member in members) <= MOST_NUMBERS
+            and not any(OTHER in axis.classes for axis in axes)
+            and (self.table.person is None or all(x == open_axes[0] for x in open_axes))
+        )
+
+    @classmethod
+    def joined(cls, members: Sequence[Tables]) -> tuple[Tables, list[Tables]]:
+        """Return the tables of several SELECTs as one job, and each SELECT on its axes."""
+        own = []
+        for member in members:
+            axes = tuple(
+                axis
+                # A column that one SELECT lacks gets a class for the rest, so that all count the
+                # same rows.
+                if all(axis in other.axes for other in members)
+                else axis.with_others(OTHER)
+                for axis in member.axes
+            )
+            own.append(replace(member, axes=axes))
+        first = own[0]
+        axes = tuple(_distinct(axis for member in own for axis in member.axes))
+        sets = _distinct(
+            # The order of columns in a grouping set does not matter for what is measured.
+            tuple(sorted(axes.index(member.axes[k]) for k in chosen))
+            for member in own
+            for chosen in member.sets
+        )
+        titles = {title for member in own for title in member.titles}
+        job = cls(
+            first.table,
+            first.where,
+            axes=axes,
+            used=tuple(_distinct(name for member in own for name in member.used)),
+            part=first.part,
+            keys=tuple(axis.title for axis in axes),
+            titles=first.titles if len(titles) == 1 else ("count",),
+            sets=tuple(sets),
+        )
+        return job.as_asked(), own
+
+    def places_in(self, job: Tables) -> list[int]:
+        """Return the place of each of the tables in a job."""
+        at = [job.axes.index(axis) for axis in self.axes]
+        known = [set(chosen) for chosen in job.sets]
+        return [known.index({at[k] for k in chosen}) for chosen in self.sets]
+
+    def shown_lines(
+        self, drawn: Shape, lines: Mapping[tuple[Any, ...], Any]
+    ) -> Mapping[tuple[Any, ...], Any]:
+        """Return the lines of a job that are in these tables, named and in order as here."""
+        assert isinstance(drawn, Tables)
+        if (drawn.axes, drawn.sets) == (self.axes, self.sets):
+            return lines
+        at = [drawn.axes.index(axis) for axis in self.axes]
+        shown = {}
+        for place, (there, chosen) in enumerate(
+            zip(self.places_in(drawn), self.sets, strict=True)
+        ):
+            values = [self.axes[k].classes for k in chosen]
+            own_names = _named(self.job_reading, place, values)
+            for name, classes in zip(
+                own_names, itertools.product(*values), strict=True
+            ):
+                # A grouping set without a column leaves that column's name empty.
+                known = dict(zip((at[k] for k in chosen), classes, strict=True))
+                row = tuple(known.get(k) for k in range(len(drawn.axes)))
+                shown[name] = lines[(there, *row) if len(drawn.sets) > 1 else row]
+        return shown
+
+    # -- the job ----------------------------------------------------------------------------
+
+    @property
+    def relation(self) -> Relation:
+        """How one person, or one row of theirs, changes the tables."""
+        near = self.row_neighbours
+        # Coming or going touches one cell of each table, changing touches two.
+        if not near.allows_change:
+            return ADD_REMOVE
+        everybody = self.covers_everybody and all(
+            axis.rest is not None for axis in self.axes
+        )
+        # The joint noise of a table under change-one has no finer noise that it derives from by
+        # cells. Without it, a table is drawn as if people could come and go.
+        is_joint = everybody and not near.allows_absent and not self.table.frozen
+        return CHANGE_ONE if is_joint else EITHER
+
+    @property
+    def has_others(self) -> bool:
+        """No: who is in no declared class of a column is in no table, so that all add up."""
+        return False
+
+    @property
+    def job_reading(self) -> JobReading:
+        """What the tables are computed from, beside the draws."""
+        return JobReading(
+            tuple(len(axis.classes) for axis in self.axes),
+            self.sets,
+            self.measured,
+            self.shares,
+            self.level,
+            self.relation.name,
+        )
+
+    @property
+    def answered(self) -> int:
+        """How many numbers are published."""
+        sizes = [len(axis.classes) for axis in self.axes]
+        # A cell for each combination of classes; ROLLUP of many columns grows fast.
+        numbers = sum(math.prod(sizes[k] for k in chosen) for chosen in self.sets)
+        if numbers > MOST_NUMBERS:
+            raise TooLarge(
+                f"these tables have {numbers} numbers, more than {MOST_NUMBERS}: leave out the "
+                "largest ones"
+            )
+        return numbers
+
+    def as_asked(self) -> Tables:
+        """Return the shape with the column that says which table a row belongs to."""
+        return replace(self, keys=(PLACE, *self.keys)) if len(self.sets) > 1 else self
+
+    def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Tables:
+        """Return the shape with the tables that are measured at a privacy level."""
+        # One person has several rows: each row gets an equal part of ε.
+        each = level.scaled(Fraction(1, self.rows_per_person))
+        # The largest instead of the mean: minimise the worst weighted error of a table.
+        best = (
+            _even_plan(self.job_reading, self.weights)
+            if self.evenly
+            else plan(
+                job_of(self.job_reading, self.weights), each, largest=self.largest
+            )
+        )
+        return replace(
+            self,
+            level=str(each),
+            measured=tuple(_places(table.margin) for table in best.measured),
+            shares=tuple(table.share for table in best.measured),
+        )
+
+    def for_largest(self) -> Tables | None:
+        """Return the shape planned for its largest margin, if it has several tables."""
+        return replace(self, largest=True) if len(self.sets) > 1 else None
+
+    def at_level(self, level: Epsilon) -> Tables:
+        """Return the same measured tables, with the same shares, at another level."""
+        each = level.scaled(Fraction(1, self.rows_per_person))
+        return replace(self, level=str(each))
+
+    @property
+    def question(self) -> str:
+        """Refuse: several tables are no single query."""
+        raise InputError(
+            "tables of one job are drawn together: ask for them with 'tightrope ask'"
+        )
+
+    @property
+    def draws(self) -> tuple[Draw, ...]:
+        """Return one histogram, or one count for each cell, for each measured table."""
+        people = self.table.needed_population() * self.rows_per_person
+        rows = self.rows_per_person
+        near = self.row_neighbours
+        draws = []
+        for chosen in self.measured:
+            cells = math.prod(len(self.axes[k].classes) for k in chosen)
+            # Joint noise: under change-one a person leaves one cell and enters another at once.
+            if self.relation.is_joint(cells):
+                text = f"histogram({people},{cells})"
+                draws.append(Draw(text, Neighbours.CHANGE_ONE, width=rows))
+            else:
+                # Each cell has noise of its own; one person touches this many of them.
+                width = self.relation.touched * rows
+                draws.append(Draw(f"count({people})", near, cells, width, most=people))
+        return tuple(draws)
+
+    @property
+    def draw_shares(self) -> tuple[Fraction, ...]:
+        """The part of ε that each measured table gets."""
+        return self.shares
+
+    # -- answers and draws ------------------------------------------------------------------
+
+    def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
+        """Return the cells of each measured table."""
+        deep = len(self.axes)
+        numbers = np.array([row[: deep + 1] for row in rows], np.int64)
+        numbers = numbers.reshape(-1, deep + 1)
+        # A negative place is a row in no declared class.
+        numbers = numbers[(numbers[:, :deep] >= 0).all(axis=1)]
+        answers: list[list[Hashable]] = []
+        for chosen, draw in zip(self.measured, self.draws, strict=True):
+            axes = tuple(self.axes[k] for k in chosen)
+            place = np.zeros(len(numbers), np.int64)
+            for k, axis in zip(chosen, axes, strict=True):
+                # Mixed radix: the same order as itertools.product over the classes.
+                place = place * len(axis.classes) + numbers[:, k]
+            counts = np.zeros(math.prod(len(axis.classes) for axis in axes), np.int64)
+            np.add.at(counts, place, numbers[:, deep])
+            sizes = counts.tolist()
+            if draw.times == 1 and self.relation.is_joint(len(sizes)):
+                answers.append([replace(self, axes=axes).groups_answer(sizes)])
+            else:
+                # Held to the declared population: a total function of any table.
+                answers.append([min(size, draw.most) for size in sizes])
+        return answers
+
+    def draw(self, noises: Sequence[Noise], rows: Sequence[Sequence[Any]]) -> Any:
+        """Draw the cells of each measured table, not held between the ends."""
+        pairs = zip(noises, self.answers(rows), strict=True)
+        return [noise.draw_cells(answers) for noise, answers in pairs]
+
+    @property
+    def reading(self) -> Reading:
+        """How outputs become the numbers of all tables."""
+        return Reading(
+            self.kind,
+            values=tuple(axis.classes for axis in self.axes),
+            people=self.table.needed_population(),
+            shows=self.titles,
+            job=self.job_reading,
+        )
+
+    @classmethod
+    def lines(cls, drawn: Drawn) -> Lines:
+        """Return the numbers of every table, those of one after those of the other."""
+        reading = drawn.reading
+        job = reading.job
+        if job is None:
+            raise InputError("the reading of a job says what was measured")
+        published = published_of(job, drawn.answer, reading.people)
+        lines: Lines = {}
+        for place, chosen in enumerate(job.sets):
+            margin = margin_of(job, place, drawn.level)
+            wide = int(margin) if margin.denominator == 1 else margin
+            values = [reading.values[k] for k in chosen]
+            names = _named(job, place, values)
+            for name, number in zip(names, numbers_of(published, chosen), strict=True):
+                # A count is not negative: cutting the interval at 0 loses no coverage.
+                low = max(number - wide, 0)
+                lines[name] = (Estimate(number, low, max(number + wide, 0)),)
+        return lines
+
+    def check_whole(self) -> None:
+        """Refuse tables whose columns together are too many for a whole table."""
+        check_cells(job_of(self.job_reading).domain)
+
+    def whole_lines(self, answer: Any) -> tuple[WholeTable, dict[tuple[Any, ...], int]]:
+        """Return one table of whole people near the numbers, and its margins as lines."""
+        job = self.job_reading
+        published = published_of(job, answer, self.table.needed_population())
+        table = whole_table(published)
+        lines: dict[tuple[Any, ...], int] = {}
+        for place, chosen in enumerate(job.sets):
+            names = _named(job, place, [self.axes[k].classes for k in chosen])
+            numbers = _in_order(table[_names(chosen)], chosen).ravel().tolist()
+            lines |= zip(names, numbers, strict=True)
+        return table, lines
+
+    def job_numbers(self, answer: Any) -> JobNumbers:
+        """Return the numbers with the laws of their errors together."""
+        return JobNumbers(self, answer)
+
+    # -- error and notes --------------------------------------------------------------------
+
+    def errors(
+        self, noises: Sequence[Noise], confidence: Fraction
+    ) -> tuple[Fraction, ...]:
+        """Return the error of the numbers of each table."""
+        job = self.job_reading
+        return tuple(margin_of(job, k, confidence) for k in range(len(self.sets)))
+
+    def error_texts(
+        self, noises: Sequence[Noise], confidence: Fraction
+    ) -> dict[str, str]:
+        """Say what error the numbers of each table will have."""
+        share = f"({float(confidence) * 100:.4g} %)"
+        errors = self.errors(noises, confidence)
+        return {
+            f"{self.titles[0]} {self._named_by(chosen)}": f"± {float(error):.4g} {share}"
+            for chosen, error in zip(self.sets, errors, strict=True)
+        }
+
+    @property
+    def groups_text(self) -> str:
+        """Say nothing more: each table is named by what it is grouped by."""
+        return ""
+
+    def _named_by(self, chosen: Sequence[int]) -> str:
+        names = " × ".join(self.axes[k].title for k in chosen)
+        return f"by {names}" if names else "in all"
+
+    @property
+    def job_errors(self) -> tuple[float, float] | None:
+        """The root mean square error over all tables, and its floor where one is proved.
+
+        The floor is for people who have one row each.
+        """
+        if self.rows_per_person > 1:
+            return None
+        job = job_of(self.job_reading, self.weights)
+        least = job_floor(job, self.level)
+        if least is None:
+            return None
+        return replace(_plan_of(self.job_reading), job=job).error, least.error
+
+    @property
+    def plan_fields(self) -> dict[str, Any]:
+        """Which tables are measured, with their ε, and how far the error is from its floor."""
+        level = Epsilon.of(self.level)
+        known = self.job_errors if len(self.sets) > 1 else None
+        return {
+            **(
+                {}
+                if known is None
+                else {"root_mean_square": known[0], "floor": known[1]}
+            ),
+            "plan": [
+                {
+                    "table": [self.axes[k].title for k in chosen],
+                    "share": float(share),
+                    "epsilon": str(level.scaled(share * self.rows_per_person)),
+                }
+                for chosen, share in zip(self.measured, self.shares, strict=True)
+            ],
+        }
+
+    def published_tables(self, confidence: Fraction) -> tuple[PlannedTable, ...]:
+        """Return each table with its margin, and with the one that splitting ε would have."""
+        job = self.job_reading
+        if len(self.sets) == 1:
+            return ()
+        return tuple(
+            PlannedTable(
+                tuple(self.axes[k].title for k in chosen),
+                f"{self.titles[0]} {self._named_by(chosen)}",
+                margin_of(job, place, confidence),
+                _split_margin(job, place, confidence),
+            )
+            for place, chosen in enumerate(self.sets)
+        )
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """How many numbers of all tables together one person changes by 1."""
+        # L1: the cells that one person changes, in every published table.
+        touched = self.relation.touched * self.rows_per_person
+        return Fraction(touched * len(self.sets))
+
+    def stand_in_reasons(self) -> list[str]:
+        """Say that a plan for several tables is not proved to be the best one."""
+        several = len(self.sets)
+        return (
+            [f"{several} tables are estimated from what is drawn"]
+            if several > 1
+            else []
+        )
+
+    def notes(self) -> list[str]:
+        """Say what is measured."""
+        told = [
+            f"{self._named_by(chosen).removeprefix('by ')} with {float(100 * share):.3g} % of ε"
+            for chosen, share in zip(self.measured, self.shares, strict=True)
+        ]
+        notes = []
+        if len(self.sets) > 1:
+            notes.append(
+                f"Measured: {', '.join(told)}. All tables come from one estimate and add up."
+            )
+            if self.job_errors is not None:
+                distance = floor_sentence(*self.job_errors)
+                notes += [distance] if distance else []
+        return [*notes, *self._row_notes("rows")]
+
+
+@dataclass(frozen=True)
+class JobNumbers:
+    """The published numbers of a job, and the laws of their errors together.
+
+    Attributes
+    ----------
+    shape
+        The job as it was planned.
+    outputs
+        What was drawn.
+    """
+
+    shape: Tables
+    outputs: Any
+
+    def combination(
+        self, cells: Sequence[tuple[Mapping[str, Any], Fraction]], level: Fraction
+    ) -> Estimate:
+        """Return a combination of cells with its interval, from the exact law of its error.
+
+        Parameters
+        ----------
+        cells
+            Cells, as classes by columns, each with its coefficient.
+        level
+            The probability that the interval contains the true value.
+        """
+        places = [(self._cell(classes), weight) for classes, weight in cells]
+        value = sum(
+            (weight * self._published.exact(*cell) for cell, weight in places),
+            Fraction(0),
+        )
+        # The exact law of this combination: errors of cells of one job are dependent.
+        margin = self._law(places).margin(level)
+        return Estimate(whole(value), whole(value - margin), whole(value + margin))
+
+    def share(
+        self, part: Mapping[str, Any], of: Mapping[str, Any], level: Fraction
+    ) -> Estimate:
+        r"""Return the share of a cell in a larger one, with its interval.
+
+        If the share is p, then :math:`a - p b` of the published numbers a and b is noise alone
+        [Fieller, 1954], and p is possible as long as that is within the margin of its law. On an
+        interval of shares that is δ wide the noise differs by at most δ times that of b: what
+        may fail is divided between the two. So whole intervals of shares are ruled out, until
+        nothing is left outside the ends.
+        """
+        inner = self._cell(part)
+        outer = self._cell(of)
+        if not of.items() <= part.items():
+            raise InputError(
+                "a share is of a cell in a larger one, which has some of its classes: got "
+                f"{dict(part)} in {dict(of)}"
+            )
+        top = self._published.exact(*inner)
+        bottom = self._published.exact(*outer)
+        fails = 1 - level
+        # A thousandth of what may fail covers the change of the noise within an interval of shares.
+        around = self._law([(outer, Fraction(1))]).margin(1 - fails * _FOR_WIDTHS)
+
+        def margin(share: Fraction) -> Fraction:
+            law = self._law([(inner, Fraction(1)), (outer, -share)])
+            return law.margin(1 - fails * (1 - _FOR_WIDTHS))
+
+        def is_ruled_out(low: Fraction, high: Fraction) -> bool:
+            # |noise(p)| ≤ margin(mid) + |p - mid|·|noise of b| on the whole interval.
+            reach = margin((low + high) / 2) + (high - low) / 2 * around
+            ends = (top - low * bottom, top - high * bottom)
+            # a - p b is linear in p, so its extremes are at the ends of the interval.
+            return min(ends) > reach or max(ends) < -reach
+
+        # A published total of 0 or less contradicts no share.
+        if bottom <= 0:
+            return Estimate(Fraction(1, 2), 0, 1)
+        value = min(max(top / bottom, Fraction(0)), Fraction(1))
+        ends = []
+        for far in (Fraction(0), Fraction(1)):
+            # The end is near where the number equals its margin; two rounds find it.
+            side = 1 if far else -1
+            near = value
+            for _ in range(2):
+                near = _short(value + side * margin(near) / bottom)
+            ends.append(_end(is_ruled_out, value, near, far))
+        return Estimate(whole(value), whole(ends[0]), whole(ends[1]))
+
+    @cached_property
+    def _published(self) -> Estimates:
+        people = self.shape.table.needed_population()
+        return published_of(self.shape.job_reading, self.outputs, people)
+
+    def _law(self, places: Sequence[tuple[Any, Fraction]]) -> ErrorLaw:
+        combined: dict[Any, Fraction] = {}
+        for cell, weight in places:
+            combined[cell] = combined.get(cell, Fraction(0)) + weight
+        return error_law(_plan_of(self.shape.job_reading), combined)
+
+    def _cell(
+        self, classes: Mapping[str, Any]
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return a cell of a published table as the algebra names it."""
+        axes = self.shape.axes
+        at = {axis.title: place for place, axis in enumerate(axes)}
+        unknown = [name for name in classes if name not in at]
+        chosen = tuple(sorted(at[name] for name in classes if name in at))
+        if unknown or chosen not in {tuple(sorted(one)) for one in self.shape.sets}:
+            raise InputError(
+                f"the table by {' × '.join(classes) or 'nothing'} is not published by this job"
+            )
+        numbers = []
+        for place in chosen:
+            value = classes[axes[place].title]
+            if value not in axes[place].classes:
+                raise InputError(
+                    f"{axes[place].title} has no class {str(value)[:40]!r} in this job"
+                )
+            numbers.append(axes[place].classes.index(value))
+        return _names(chosen), tuple(numbers)
+
+
+#: Of what may fail, the part that is for the width of the intervals of shares.
+_FOR_WIDTHS = Fraction(1, 1000)
+
+
+def _short(share: Fraction) -> Fraction:
+    """Return a share with few digits, whose law has a coarse lattice, within 0 and 1."""
+    return min(max(Fraction(round(share * 4096), 4096), Fraction(0)), Fraction(1))
+
+
+def _end(
+    is_ruled_out: Callable[[Fraction, Fraction], bool],
+    value: Fraction,
+    near: Fraction,
+    far: Fraction,
+) -> Fraction:
+    """Return an end such that everything from there to the far one is ruled out.
+
+    >>> third = Fraction(1, 3)
+    >>> outside = lambda low, high: high < third or low > third
+    >>> _end(outside, Fraction(1, 4), Fraction(1, 3), Fraction(1)) <= third * Fraction(102, 100)
+    True
+    """
+
+    def all_ruled_out(start: Fraction, end: Fraction, depth: int) -> bool:
+        if is_ruled_out(min(start, end), max(start, end)):
+            return True
+        # Cells near the start are the narrow ones.
+        middle = start + (end - start) / 4
+        return depth > 0 and all(
+            all_ruled_out(*cell, depth - 1) for cell in ((start, middle), (middle, end))
+        )
+
+    width = abs(near - value) + Fraction(1, 4096)
+    while True:
+        if abs(far - value) <= width:
+            return far
+        # Rounded outwards: few digits make the lattices of the laws coarse.
+        steps = (value + width if far > value else value - width) * 4096
+        end = Fraction(math.ceil(steps) if far > value else math.floor(steps), 4096)
+        if all_ruled_out(end, far, 4):
+            return end
+        # Growing by 1 %: the result is at most that much wider than necessary.
+        width *= Fraction(101, 100)
+
+
+# -- from a reading to tables -----------------------------------------------------------------
+
+
+def job_of(reading: JobReading, weights: Sequence[Fraction] = ()) -> Job:
+    """Return the job of a reading; its columns are called by their places."""
+    sizes = {str(k): size for k, size in enumerate(reading.sizes)}
+    relations = {one.name: one for one in (ADD_REMOVE, CHANGE_ONE, EITHER)}
+    counted = weights or [Fraction(1)] * len(reading.sets)
+    tables = [
+        Published(_names(chosen), float(weight))
+        for chosen, weight in zip(reading.sets, counted, strict=True)
+    ]
+    return Job.of(sizes, tables, relations[reading.relation])
+
+
+@lru_cache(maxsize=32)
+def _even_plan(reading: JobReading, weights: tuple[Fraction, ...]) -> Plan:
+    """Return the plan at about the ε that wanted margins need.
+
+    Its shares hardly depend on ε, and a search for the least ε asks for them a dozen times: for
+    four columns that took 30 s. A margin of 95 % is about two root mean squares.
+    """
+    errors = [0.5 / math.sqrt(weight) for weight in weights]
+    return least_epsilon(job_of(reading), errors)
+
+
+@lru_cache(maxsize=32)
+def _plan_of(reading: JobReading) -> Plan:
+    shares = {
+        _names(chosen): share
+        for chosen, share in zip(reading.measured, reading.shares, strict=True)
+    }
+    return Plan.of(job_of(reading), reading.level, shares)
+
+
+@lru_cache(maxsize=256)
+def margin_of(reading: JobReading, place: int, level: Fraction) -> Fraction:
+    """Return the error of the numbers of one table: that of any cell, as all are alike."""
+    chosen = reading.sets[place]
+    # By symmetry all cells of a table have the same law; the first represents them.
+    law = error_law(_plan_of(reading), (_names(chosen), (0,) * len(chosen)))
+    return law.margin(level)
+
+
+@lru_cache(maxsize=256)
+def _split_margin(reading: JobReading, place: int, level: Fraction) -> Fraction:
+    """Return the error that a table would have if ε were split evenly between all of them."""
+    alone = split_plans(job_of(reading), reading.level)[place]
+    if alone is None:
+        return Fraction(0)
+    chosen = reading.sets[place]
+    return error_law(alone, (_names(chosen), (0,) * len(chosen))).margin(level)
+
+
+def published_of(reading: JobReading, answer: Any, people: int) -> Estimates:
+    """Return the published tables from the outputs."""
+    made = _plan_of(reading)
+    # Under change-one the number of people is public and need not be estimated.
+    known = people if made.job.relation.total_known else None
+    drawn = [
+        np.array(outputs).reshape(made.job.domain.shape(table.margin))
+        for outputs, table in zip(answer, made.measured, strict=True)
+    ]
+    return estimate(made, drawn, people=known)
+
+
+def numbers_of(published: Estimates, chosen: Sequence[int]) -> list[Any]:
+    """Return the numbers of a table in the order of its grouping set."""
+    numerators, below = published.whole_parts(_names(chosen))
+    table = _in_order(numerators, chosen)
+    if not (table % below).any():  # a table that was measured alone: no fractions
+        return [int(number) for number in (table // below).ravel().tolist()]
+    return [whole(Fraction(number, below)) for number in table.ravel().tolist()]
+
+
+def _in_order(table: NDArray[Any], chosen: Sequence[int]) -> NDArray[Any]:
+    """Return a table with its axes in the order of a grouping set, not of the columns."""
+    # The algebra keeps axes sorted: invert that permutation.
+    return table.transpose(np.argsort(np.argsort(chosen)))
+
+
+def _named(
+    reading: JobReading, place: int, values: Sequence[Sequence[Any]]
+) -> list[tuple[Any, ...]]:
+    """Return the names of a table's rows: its place and a class, or nothing, for each column."""
+    chosen = reading.sets[place]
+    several = len(reading.sets) > 1
+    if not several and len(chosen) == len(reading.sizes):
+        return list(itertools.product(*values))
+    names = []
+    for classes in itertools.product(*values):
+        known = dict(zip(chosen, classes, strict=True))
+        row = tuple(known.get(k) for k in range(len(reading.sizes)))
+        names.append((place, *row) if several else row)
+    return names
+
+
+def _distinct(values: Iterable[T]) -> list[T]:
+    """Return each value once; conditions have no hash of their own."""
+    found: list[T] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found
+
+
+def _names(chosen: Sequence[int]) -> tuple[str, ...]:
+    return tuple(map(str, chosen))
+
+
+def _places(margin: Sequence[str]) -> tuple[int, ...]:
+    return tuple(map(int, margin))

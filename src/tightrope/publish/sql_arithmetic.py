@@ -1,0 +1,564 @@
+"""From SQL to arithmetic on published numbers: the SELECT list, HAVING and ORDER BY.
+
+An aggregate is a number that will be published; the same aggregate, wherever it is written, is one
+number and is paid once. What is written around it is computed afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from sqlglot import exp
+
+from tightrope.errors import InputError
+from tightrope.publish.arithmetic import (
+    Case,
+    Chosen,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Held,
+    IsNull,
+    Key,
+    Leaf,
+    Logic,
+    NullIf,
+    Number,
+    Operation,
+    Range,
+    Rank,
+    Rising,
+    Window,
+)
+from tightrope.publish.axes import Axis
+from tightrope.publish.facts import Column
+from tightrope.publish.shapes import Count, Moments, Parsed, Sum
+from tightrope.publish.shapes.count import marks
+from tightrope.publish.shapes.moments import Power, product_range
+from tightrope.publish.spreads import SPREADS, VARIANCES, Sums
+from tightrope.publish.sql_pieces import (
+    ConditionReader,
+    all_of,
+    is_number,
+    numbered,
+    shown_sql,
+    title_of,
+    unaliased,
+    whole_literal,
+    without_default,
+)
+from tightrope.publish.sql_refusals import RowValue, row_window, unknown_piece
+
+_SIGNS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "/"}
+_COMPARISONS = {
+    exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
+}  # fmt: skip
+_RISING = {exp.Round: "round", exp.Floor: "floor", exp.Ceil: "ceil", exp.Sqrt: "sqrt",
+           exp.Trunc: "trunc"}  # fmt: skip
+_CHOSEN = {exp.Greatest: "greatest", exp.Least: "least", exp.Coalesce: "coalesce"}
+_WINDOWS = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate of a SELECT: the SQL, what is known of its number, and what it asks."""
+
+    node: Any
+    leaf: Leaf
+    fields: Parsed
+
+
+class ArithmeticReader:
+    """Takes expressions over aggregates apart.
+
+    Parameters
+    ----------
+    axes
+        What is grouped by, each with its SQL.
+    select
+        The SELECT.
+    parse
+        Returns what an aggregate asks for, or nothing where a piece of SQL is none.
+    reader
+        Reads columns and conditions of the table.
+    """
+
+    def __init__(
+        self,
+        axes: Sequence[tuple[Any, Axis]],
+        select: Any,
+        parse: Callable[[Any], Parsed | None],
+        reader: ConditionReader,
+    ) -> None:
+        self.reader = reader
+        self.table = reader.table
+        self.keys = {unaliased(node): axis.title for node, axis in axes}
+        self.is_found = any(axis.column is not None for _, axis in axes)
+        self.named = {
+            node.alias.lower(): node
+            for node in select.expressions
+            # An alias of a group key is a name, not a number.
+            if isinstance(node, exp.Alias) and unaliased(node) not in self.keys
+        }
+        self.select = select
+        self.parse = parse
+        self.aggregates: list[Aggregate] = []
+
+    # -- numbers --------------------------------------------------------------------------
+
+    def column(self, node: Any) -> tuple[str, Expression]:
+        """Return a target of the SELECT: what it is called, and how it is computed."""
+        title = title_of(node)
+        return title, self.expression(node, title)
+
+    def is_aggregate(self, node: Any) -> bool:
+        """Whether a target is a published number as it is."""
+        node = unaliased(node)
+        # What is rewritten below is computed from other aggregates and not published itself.
+        if self._as_counts(node) is not None or self._linear(node) is not None:
+            return False
+        return not self._is_spread(node) and self.parse(node) is not None
+
+    def expression(self, node: Any, title: str = "") -> Expression:
+        """Return a piece of SQL as an expression over published numbers."""
+        node = unaliased(node)
+        if node in self.keys:
+            return Key(self.keys[node])
+        linear = self._linear(node)
+        if linear is not None:
+            return self.expression(linear, title)
+        rewritten = self._as_counts(node)
+        if rewritten is not None:
+            counts = self.expression(rewritten, title)
+            is_share = isinstance(counts, Operation)
+            # A share of noisy counts may leave [0, 1]; the truth does not, so clamping only helps.
+            return Held(counts, Range(0, 1)) if is_share else counts
+        if self._is_spread(node):
+            return self._spread(node)
+        fields = self.parse(node)
+        if fields is not None:
+            node = without_default(node)
+            return self._number(node, fields, title or title_of(node))
+        read = self._readers.get(type(node))
+        if read is None:
+            raise unknown_piece(node)
+        return read(node)
+
+    @cached_property
+    def _readers(self) -> dict[type[Any], Callable[[Any], Expression]]:
+        """Every piece of SQL that may stand around aggregates."""
+        return {
+            **dict.fromkeys(_SIGNS, self._operation),
+            **dict.fromkeys(_RISING, self._rising),
+            **dict.fromkeys(_CHOSEN, self._chosen),
+            exp.Neg: self._negative,
+            exp.Abs: self._absolute,
+            exp.Pow: self._power,
+            exp.Literal: self._literal,
+            exp.Null: lambda node: Constant(None),
+            exp.Nullif: self._nullif,
+            exp.Case: self._case,
+            exp.If: self._if,
+            exp.Cast: self._cast,
+            exp.TryCast: self._cast,
+            exp.Column: self._column,
+            exp.Window: self._window,
+        }
+
+    def _number(self, node: Any, fields: Parsed, title: str) -> Number:
+        """Return the number of an aggregate, which is published once."""
+        kept = fields.get("kept")
+        for known in self.aggregates:
+            # One aggregate, one draw: asking for it twice in a SELECT must not cost twice.
+            if known.node == node and known.fields.get("kept") == kept:
+                return Number(known.leaf)
+        titles = {known.leaf.title for known in self.aggregates}
+        name = title
+        while name in titles:
+            name += "'"
+        shape = fields["shape"]
+        is_count = shape is Count or fields.get("powers") == ((0, 0),)
+        is_whole = is_count or (shape is Sum and fields["column"].type == "integer")
+        keys = self.keys.values() if kept is None else kept
+        # The conditions on its rows tell which counts are parts of others (for exact share bounds).
+        rows = {f"group {key}" for key in keys} | {
+            part.sql() for part in _conjuncts(fields.get("condition"))
+        }
+        if shape is Moments:
+            rows.add(f"values {node.sql()}")
+        if fields.get("people"):
+            rows.add("people")
+        leaf = Leaf(name, is_whole, is_count, frozenset(rows))
+        self.aggregates.append(Aggregate(node, leaf, fields))
+        return Number(leaf)
+
+    # -- variances and slopes -------------------------------------------------------------
+
+    def _is_spread(self, node: Any) -> bool:
+        """Whether an aggregate comes from sums of products.
+
+        So does the mean beside a variance of the same column: nothing is drawn twice.
+        """
+        # So a mean beside a variance needs no draws of its own.
+        function, condition = _unfiltered(node)
+        if isinstance(function, exp.Avg):
+            return (unaliased(function.this), condition) in self._with_variance
+        return type(function) in SPREADS
+
+    @cached_property
+    def _with_variance(self) -> list[tuple[Any, Any]]:
+        """The columns whose variance is asked for, with the condition of FILTER."""
+        found = []
+        for function in self.select.find_all(*VARIANCES):
+            parent = function.parent
+            is_filtered = isinstance(parent, exp.Filter)
+            condition = parent.expression.this if is_filtered else None
+            # FILTER is part of the identity: a variance among others is over other rows.
+            found.append((unaliased(function.this), condition))
+        return found
+
+    def _spread(self, node: Any) -> Expression:
+        """Return a variance, a covariance or what is made of them, from sums of products."""
+        function, condition = _unfiltered(node)
+        # A slope is that of the first column by the second one: SQL names y before x.
+        names = [unaliased(function.this)]
+        if function.args.get("expression") is not None:
+            names.append(unaliased(function.expression))
+        columns = [self.reader.column(name) for name in names]
+        chosen = None if condition is None else self.reader.read(condition)
+        sums = Sums(columns, lambda power: self._moment(columns, power, chosen))
+        return SPREADS[type(function)](sums)
+
+    def _moment(
+        self, columns: Sequence[Column], power: Power, condition: Any
+    ) -> Expression:
+        """Return a sum of products of columns, as a published number from its centre."""
+        # Fails before anything is drawn.
+        product_range(columns, power)  # refuses columns without bounds
+        first, *others = columns
+        fields: Parsed = {"shape": Moments, "column": first, "powers": (power,)}
+        if others:
+            fields["other"] = others[0]
+        if condition is not None:
+            fields["condition"] = condition
+        names = [column.name for column in columns]
+        factors = [
+            name + "²" * (exponent == 2)
+            for name, exponent in zip(names, power, strict=False)
+            if exponent
+        ]
+        of_rows = f"number of {' and '.join(names)}"
+        title = f"sum of {' × '.join(factors)}" if factors else of_rows
+        where = "" if condition is None else f" where {shown_sql(condition)}"
+        key = exp.Tuple(
+            expressions=[exp.Literal.string(x) for x in (*names, str(power), where)]
+        )
+        return self._number(key, fields, title + where)
+
+    # -- sums and means of multiples ------------------------------------------------------
+
+    def _linear(self, node: Any) -> Any:
+        """Return SUM(12 * x) as 12 * SUM(x), and AVG likewise, if it is one.
+
+        Nothing is computed on rows: a product of a row's value might fail, and say so.
+        """
+        inner, condition = _unfiltered(node)
+        if not isinstance(inner, exp.Sum | exp.Avg):
+            return None
+        term = unaliased(inner.this)
+        if not isinstance(term, exp.Mul | exp.Div | exp.Neg):
+            return None
+        sides = [unaliased(part) for part in (term.this, term.args.get("expression"))]
+        if isinstance(term, exp.Mul) and is_number(sides[0]):
+            sides.reverse()
+        column, factor = sides
+        is_scaled = isinstance(term, exp.Neg) or is_number(factor)
+        if not isinstance(column, exp.Column) or not is_scaled:
+            return None
+        # SUM(x / 2) with integer division is not SUM(x) / 2.
+        if term.args.get(
+            "typed"
+        ):  # whole numbers are divided without a rest, row by row
+            return None
+        plain: Any = type(inner)(this=column.copy())
+        if condition is not None:
+            plain = exp.Filter(this=plain, expression=exp.Where(this=condition.copy()))
+        if isinstance(term, exp.Neg):
+            return exp.Neg(this=plain)
+        return type(term)(this=plain, expression=factor.copy())
+
+    # -- sums and means of 0 and 1 --------------------------------------------------------
+
+    def _as_counts(self, node: Any) -> Any:
+        """Return a sum or a mean of 0 and 1 as counts of rows, if it is one.
+
+        By group the counts of both values are cells of one table, which one person changes by 1;
+        a sum and a count by group would share ε. The mean of a whole column keeps its own draw,
+        which needs no count where everybody has a value.
+        """
+        inner, condition = _unfiltered(node)
+        if not isinstance(inner, exp.Sum | exp.Avg):
+            return None
+        ones, divisors = self._binary(unaliased(inner.this), isinstance(inner, exp.Avg))
+        if ones is None:
+            return None
+        one = _counted(ones, condition)
+        if isinstance(inner, exp.Sum):
+            return one
+        divisor = _counted(divisors[0], condition)
+        # The divisor as a sum of cells: the same noisy numbers as in the numerator.
+        for more in divisors[1:]:
+            divisor = exp.Add(this=divisor, expression=_counted(more, condition))
+        # 1.0 keeps databases that divide integers without a rest from cutting the share to 0.
+        exact = one * exp.Literal.number("1.0")
+        return exp.Div(this=exact, expression=exp.paren(divisor))
+
+    def _binary(self, value: Any, is_mean: bool) -> tuple[Any, tuple[Any, ...]]:
+        """Return when a value is 1, and which rows a mean is divided by, if it is 0 or 1.
+
+        The rows of a column are those that have 1 and those that have 0; of CASE all rows, because
+        where a condition is neither true nor false, the value is 0.
+        """
+        match value:
+            case exp.Column() if self.keys:
+                column = self.table.find(value.name)
+                if column is not None and column.is_binary:
+                    cell = exp.column(column.name)
+                    return cell.eq(1), (cell.eq(1), cell.eq(0))
+            case exp.Case() if is_mean and marks(value, with_zero=True):
+                return value.args["ifs"][0].this, (None,)
+            case exp.Cast(this=exp.Column() as truth) if is_mean:
+                column = self.table.find(truth.name)
+                if column is not None and column.type == "boolean":
+                    cell = exp.column(column.name)
+                    return cell.eq(True), (cell.eq(True), cell.eq(False))
+        return None, ()
+
+    def _operation(self, node: Any) -> Expression:
+        left = self.expression(node.this)
+        right = self.expression(node.expression)
+        operation = Operation(_SIGNS[type(node)], left, right)
+        # Some databases divide whole numbers without a rest, and cut towards 0.
+        cuts = isinstance(node, exp.IntDiv) or bool(node.args.get("typed"))
+        # Truncation is monotone, so the interval of the quotient maps to its ends.
+        if operation.sign == "/" and cuts and left.is_whole and right.is_whole:
+            return Rising("trunc", operation)
+        return operation
+
+    def _chosen(self, node: Any) -> Expression:
+        parts = (node.this, *node.expressions)
+        return Chosen(_CHOSEN[type(node)], tuple(map(self.expression, parts)))
+
+    def _negative(self, node: Any) -> Expression:
+        zero = Constant(Fraction(0), has_point=False)
+        return Operation("-", zero, self.expression(node.this))
+
+    def _absolute(self, node: Any) -> Expression:
+        part = self.expression(node.this)
+        zero = Constant(Fraction(0), has_point=False)
+        # |x| = max(x, -x), whose range is known from that of x.
+        return Chosen("greatest", (part, Operation("-", zero, part)))
+
+    def _power(self, node: Any) -> Expression:
+        exponent = whole_literal(node.expression)
+        if not 1 <= exponent <= 4:
+            raise InputError(
+                f"POWER takes a whole exponent from 1 to 4, got {shown_sql(node.expression)}"
+            )
+        part = self.expression(node.this)
+        product = part
+        for _ in range(exponent - 1):
+            # Repeated products: interval arithmetic knows a square, no other power.
+            product = Operation("*", product, part)
+        return product
+
+    def _rising(self, node: Any) -> Expression:
+        decimals = node.args.get("decimals")
+        digits = 0 if decimals is None else whole_literal(decimals)
+        if not 0 <= digits <= 12 or (decimals is not None and not is_number(decimals)):
+            raise InputError(
+                f"numbers are rounded to 0 to 12 digits, got {shown_sql(decimals)}"
+            )
+        return Rising(_RISING[type(node)], self.expression(node.this), digits)
+
+    def _literal(self, node: Any) -> Expression:
+        if node.is_string:
+            return Constant(str(node.this))
+        if not is_number(node):
+            raise InputError(f"a constant has at most 40 digits, got {shown_sql(node)}")
+        return Constant(Fraction(node.this), has_point="." in node.this)
+
+    def _nullif(self, node: Any) -> Expression:
+        return NullIf(self.expression(node.this), self.expression(node.expression))
+
+    def _case(self, node: Any) -> Expression:
+        branches = []
+        for branch in node.args.get("ifs") or []:
+            test = branch.this
+            if node.this is not None:
+                # CASE x WHEN v is CASE WHEN x = v.
+                test = exp.EQ(this=node.this, expression=test)
+            result = self.expression(branch.args["true"])
+            branches.append((self.condition(test), result))
+        default = node.args.get("default")
+        otherwise = Constant(None) if default is None else self.expression(default)
+        return Case(tuple(branches), otherwise)
+
+    def _if(self, node: Any) -> Expression:
+        return self._case(exp.Case(ifs=[node], default=node.args.get("false")))
+
+    def _cast(self, node: Any) -> Expression:
+        part = self.expression(node.this)
+        to = node.to
+        if to.is_type("double", "float", "real"):
+            # No longer whole: it is divided with a rest.
+            return Operation("*", Constant(Fraction(1)), part)
+        if to.is_type("int", "bigint", "smallint"):
+            return Rising("round", part)
+        if to.is_type("decimal"):
+            sizes = [int(size.this.this) for size in to.expressions]
+            digits = sizes[1] if len(sizes) > 1 else 0
+            plain = Operation("*", Constant(Fraction(1)), part)
+            return Rising("round", plain, digits) if sizes else plain
+        raise InputError(
+            f"a published number is cast to a number (double, decimal(p, s), integer), got "
+            f"{shown_sql(node)}"
+        )
+
+    def _column(self, node: Any) -> Expression:
+        alias = self.named.get(node.name.lower())
+        if alias is not None and not node.table:
+            return self.expression(alias, title_of(alias))
+        grouped = ", ".join(self.keys.values()) or "nothing"
+        # The value of a single row is never shown: refuse, and say what to write.
+        raise RowValue(
+            f"{node.name!r} would be the value of one row: put it into an aggregate such as "
+            f"AVG({node.name}), or into GROUP BY (grouped by: {grouped})"
+        )
+
+    def _window(self, node: Any) -> Expression:
+        """Return a sum over lines of the answer; of counts it is a margin of their table."""
+        function = unaliased(node.this)
+        order = node.args.get("order")
+        keys = [self._key(part) for part in node.args.get("partition_by") or []]
+        if isinstance(function, exp.Rank) and order and len(order.expressions) == 1:
+            (term,) = order.expressions
+            part = self.expression(term.this)
+            return Rank(part, tuple(keys), bool(term.args.get("desc")))
+        if order or node.args.get("spec") or type(function) not in _WINDOWS:
+            raise row_window(node)
+        try:
+            part = self.expression(function.this)
+        except RowValue:
+            raise row_window(node) from None
+        name = _WINDOWS[type(function)]
+        aggregate = self._aggregate_of(part)
+        # As a margin it is estimated together with its cells, and adds up with them.
+        if name == "sum" and aggregate is not None and self.is_margin(aggregate.fields):
+            fields = {**aggregate.fields, "kept": tuple(keys)}
+            return self._number(aggregate.node, fields, title_of(node))
+        return Window(name, part, tuple(keys))
+
+    def is_margin(self, fields: Parsed) -> bool:
+        """Whether a sum over lines is a margin of their table: that of counts of rows is."""
+        of_rows = fields["shape"] is Count and not fields.get("people")
+        return of_rows and bool(self.keys) and not self.is_found
+
+    def _aggregate_of(self, part: Expression) -> Aggregate | None:
+        for aggregate in self.aggregates:
+            is_plain = "kept" not in aggregate.fields
+            if is_plain and part == Number(aggregate.leaf):
+                return aggregate
+        return None
+
+    def _key(self, node: Any) -> str:
+        node = unaliased(node)
+        names = [*self.keys.values()]
+        key = self.keys.get(node)
+        if key is None and isinstance(node, exp.Column) and node.name in names:
+            key = node.name
+        if key is None:
+            raise InputError(
+                f"PARTITION BY takes columns of GROUP BY ({', '.join(names) or 'none'}), got "
+                f"{shown_sql(node)}"
+            )
+        return key
+
+    # -- conditions -----------------------------------------------------------------------
+
+    def condition(self, node: Any) -> Condition:
+        """Return a condition on published numbers and on what is grouped by."""
+        node = unaliased(node)
+        if type(node) in _COMPARISONS:
+            left = self.expression(node.this)
+            right = self.expression(node.expression)
+            return Comparison(_COMPARISONS[type(node)], left, right)
+        match node:
+            case exp.And() | exp.Or():
+                both = (self.condition(node.this), self.condition(node.expression))
+                return Logic(type(node).__name__.lower(), both)
+            case exp.Not():
+                return Logic("not", (self.condition(node.this),))
+            case exp.Between():
+                part = self.expression(node.this)
+                low = self.expression(node.args["low"])
+                high = self.expression(node.args["high"])
+                ends = (Comparison(">=", part, low), Comparison("<=", part, high))
+                return Logic("and", ends)
+            case exp.In() if node.expressions:
+                part = self.expression(node.this)
+                values = map(self.expression, node.expressions)
+                same = tuple(Comparison("=", part, value) for value in values)
+                return Logic("or", same)
+            case exp.Is(expression=exp.Null()):
+                return IsNull(self.expression(node.this))
+        raise InputError(
+            "HAVING and CASE on published numbers compare aggregates, columns of GROUP BY and "
+            f"constants, with AND, OR, NOT, BETWEEN, IN and IS NULL; got {shown_sql(node)}"
+        )
+
+    # -- sorting --------------------------------------------------------------------------
+
+    def sorted_by(
+        self, term: Any, targets: Sequence[Any], titles: Sequence[str]
+    ) -> tuple[str, Expression | None]:
+        """Return what a term of ORDER BY is called, and its expression if no column has it."""
+        node = numbered(term.this, targets)
+        title = title_of(node).lower()
+        for target in targets:
+            # A term that is a column of the answer sorts by that column.
+            if title_of(target).lower() == title or unaliased(target) == node:
+                return title_of(target), None
+        expression = self.expression(node)
+        name = title_of(node)
+        while name in titles:
+            name += "'"
+        return name, expression
+
+
+def _unfiltered(node: Any) -> tuple[Any, Any]:
+    """Return an aggregate and the condition of its FILTER."""
+    if isinstance(node, exp.Filter) and isinstance(node.expression, exp.Where):
+        return unaliased(node.this), node.expression.this
+    return node, None
+
+
+def _counted(*conditions: Any) -> Any:
+    """Return the count of the rows that all conditions hold for, as SQL; ``None`` is none."""
+    count = exp.Count(this=exp.Star(), big_int=True)
+    both = all_of(conditions)
+    if both is None:
+        return count
+    return exp.Filter(this=count, expression=exp.Where(this=both.copy()))
+
+
+def _conjuncts(condition: Any) -> list[Any]:
+    """Return the conditions that all hold where a condition holds."""
+    if condition is None:
+        return []
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]

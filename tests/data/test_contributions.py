@@ -1,0 +1,116 @@
+"""Which rows of a person count: no group and no value is favoured, whatever the key."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tightrope.publish import Ledger, parse_facts
+from tightrope.publish.receipts import SigningKey
+from tightrope.publish.sealed import SealedQuery
+from tightrope.publish.sources import open_source
+from tightrope.publish.sql_reader import read_shape
+
+GROUPS = [f"g{k}" for k in range(10)]
+FACTS = """
+[tables.visits]
+population = 100000
+neighbours = "add-remove"
+person = "id"
+contributions = {rows}
+budget = "9"
+
+[tables.visits.columns]
+id = {{ type = "integer" }}
+place = {{ values = {groups} }}
+spent = {{ bounds = [0, 9] }}
+"""
+
+
+def true_answer(table, sql, rows, secret="0123"):
+    facts = parse_facts(FACTS.format(rows=rows, groups=str(GROUPS).replace("'", '"')))
+    shape = read_shape(sql, facts)
+    with open_source(table, shape.table) as source:
+        return SealedQuery(source, shape, secret=secret).nodes()[0], shape
+
+
+@pytest.fixture(scope="module")
+def visits():
+    """60,000 people, each in every one of ten groups with probability 1/2."""
+    chance = np.random.default_rng(37)
+    people, places = np.nonzero(chance.random((60_000, 10)) < 0.5)
+    spent = chance.integers(0, 10, len(people))
+    return pa.table({"id": people, "place": np.array(GROUPS)[places], "spent": spent})
+
+
+def graph_label(shape, node):
+    from tightrope.queries import query
+
+    draw = shape.draws[0]
+    return query(draw.query, neighbours=draw.neighbours).graph.label(node)
+
+
+@pytest.mark.parametrize("what", ["count(*)", "count(distinct id)"])
+def test_every_group_loses_the_same_share(visits, what):
+    sql = f"select place, {what} from visits group by place"
+    # Over six keys: the bias, not the luck of one of them.
+    drawn = [true_answer(visits, sql, 2, secret) for secret in "abcdef"]
+    kept = np.mean([graph_label(shape, node) for (node,), shape in drawn], axis=0)
+    true = np.bincount([GROUPS.index(name) for name in visits["place"].to_pylist()])
+    shares = kept / kept.sum() - true / true.sum()
+    # The shares are a tenth each; a hundredth of that is the limit.
+    assert abs(shares).max() < 0.1 * 0.01
+    assert kept.sum() < 0.45 * true.sum()
+
+
+def test_sums_are_not_of_the_smallest_values(visits):
+    ((kept,), _) = true_answer(visits, "select sum(spent) from visits", 1)
+    people = len(set(visits["id"].to_pylist()))
+    assert abs(kept / people - 4.5) < 0.05
+
+
+def test_rows_that_are_alike_count_as_often_as_others():
+    """Five rows in one group and one in another: one row of six, not one group of two."""
+    rows = [(k, place) for k in range(20_000) for place in ["g1"] * 5 + ["g0"]]
+    table = pa.table(dict(zip(("id", "place"), zip(*rows, strict=True), strict=True)))
+    table = table.append_column("spent", pa.array([1] * len(table)))
+    sql = "select place, count(*) from visits group by place"
+    (node,), shape = true_answer(table, sql, 1)
+    kept = graph_label(shape, node)
+    assert sum(kept) == 20_000
+    assert abs(kept[0] / 20_000 - 1 / 6) < 6 * (5 / 36 / 20_000) ** 0.5
+
+
+def test_another_secret_is_another_choice(visits):
+    sql = "select place, count(*) from visits group by place"
+    nodes = [true_answer(visits, sql, 2, secret)[0] for secret in ("a", "a", "b")]
+    assert nodes[0] == nodes[1] != nodes[2]
+
+
+def test_the_secret_of_a_ledger_is_its_own_and_is_not_told(tmp_path):
+    """It follows from the private key; nothing that is printed or recorded holds it."""
+    from tightrope import ask
+
+    key = SigningKey(tmp_path / "ledger.db.key")
+    assert key.secret("a") == SigningKey(tmp_path / "ledger.db.key").secret("a")
+    secrets = [
+        key.secret("a"),
+        key.secret("b"),
+        SigningKey(tmp_path / "other").secret("a"),
+    ]
+    assert Counter(map(len, secrets)) == {32: 3}
+    assert len(set(secrets)) == 3
+    (tmp_path / "ledger.db.key").unlink()
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    key = SigningKey(tmp_path / "ledger.db.key")
+    table = pa.table({"id": [1, 1, 2], "place": ["g1", "g2", "g1"], "spent": [1, 2, 3]})
+    facts = parse_facts(FACTS.format(rows=1, groups='["g1", "g2"]'))
+    sql = "select place, count(*) as n from visits group by place"
+    answer = ask(sql, epsilon=1, data=table, facts=facts, ledger=ledger)
+    told = f"{answer} {answer.as_dict()} {answer.notes} {answer.about}"
+    assert key.secret(ledger.id) not in told
+    assert key.secret(ledger.id) not in (tmp_path / "ledger.db").read_bytes().decode(
+        "latin-1"
+    )
+    assert "whatever their values" in told

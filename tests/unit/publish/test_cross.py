@@ -1,0 +1,201 @@
+"""Several counts by group as one table: who counts, what one person changes, what is published."""
+
+import itertools
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+
+from tightrope.asking import ask
+from tightrope.asking.planning import plan
+from tightrope.epsilon import Epsilon
+from tightrope.publish import parse_facts
+from tightrope.publish.shapes import Crossed, estimates
+from tightrope.publish.sources import check_columns, open_source
+from tightrope.publish.sql_reader import read_shapes
+from tightrope.publish.sql_writer import Opened, compiled
+
+FACTS = """
+[tables.people]
+population = {people}
+neighbours = "{near}"
+[tables.people.columns]
+region = {{ values = ["north", "south"] }}
+smoker = {{ type = "boolean" }}
+sex = {{ values = ["f", "m"], complete = true }}
+"""
+SQL = (
+    "select region, count(*) as n, count(*) filter (where smoker) as s, "
+    "count(*) filter (where sex = 'f') as f, count(*) filter (where sex = 'm') as m, "
+    "sum(count(*)) over () as total from people group by region"
+)
+
+
+def crossed(near, people=3, sql=SQL):
+    facts = parse_facts(FACTS.format(near=near, people=people))
+    (shape,) = read_shapes(sql, facts)
+    return shape.planned(Epsilon.of(1))
+
+
+def answers(shape, rows):
+    frame = pd.DataFrame(rows, columns=["region", "smoker", "sex"], dtype=object)
+    frame = frame.astype({"smoker": "boolean"})
+    with open_source(frame, shape.table) as source:
+        sql = compiled(
+            shape,
+            {shape.table.name: Opened(source, check_columns(source, shape.columns))},
+        )
+        source.prepare(shape.columns)
+        return shape.answers(source.fetch(sql))
+
+
+def steps(shape, before, after):
+    """Return how many steps two answers are apart, for each draw, and how many are paid for."""
+    found = []
+    for draw, here, there in zip(shape.draws, before, after, strict=True):
+        joint = isinstance(here[0], tuple)
+        cells = (
+            zip(here[0], there[0], strict=True)
+            if joint
+            else zip(here, there, strict=True)
+        )
+        moved = sum(abs(x - y) for x, y in cells)
+        found.append((Fraction(moved, 2) if joint else moved, draw.width))
+    return found
+
+
+PEOPLE = [
+    (region, smoker, sex)
+    for region in ("north", "south", "elsewhere")
+    for smoker in (True, False, None)
+    for sex in ("f", "m")
+]
+
+
+@pytest.mark.parametrize("near", ["add-remove", "change-one", "either"])
+def test_one_person_makes_the_steps_that_are_paid_for(near):
+    shape = crossed(near)
+    assert isinstance(shape, Crossed)
+    tables = {
+        table: answers(shape, table)
+        for size in (1, 2)
+        for table in itertools.combinations_with_replacement(PEOPLE[::2], size)
+    }
+    largest = 0
+    for table, here in tables.items():
+        for place in range(len(table)):
+            rest = table[:place] + table[place + 1 :]
+            changed = [] if near == "add-remove" else [
+                tuple(sorted((*rest, person), key=PEOPLE.index)) for person in PEOPLE[::2]
+            ]  # fmt: skip
+            gone = [rest] if rest and near != "change-one" else []
+            for other in changed + gone:
+                for moved, paid in steps(shape, here, tables[other]):
+                    assert moved <= paid, (table, other)
+                    largest = max(largest, moved)
+    # The steps are made: half as many would not be private.
+    assert largest == max(draw.width for draw in shape.draws)
+
+
+def test_numbers_without_noise_are_the_counts_of_sql():
+    rows = [("north", k % 2 == 0, "fm"[k % 3 == 0]) for k in range(30)]
+    rows += [("south", None, "f")] * 4 + [("elsewhere", True, "m")] * 5
+    shape = crossed("add-remove", people=50)
+    drawn = tuple(tuple(mine) for mine in answers(shape, rows))
+    lines = estimates(shape.reading, (None,) * len(drawn), drawn, Fraction(19, 20))
+    values = {names: [number.value for number in line] for names, line in lines.items()}
+    assert values == {("north",): [30, 15, 20, 10, 34], ("south",): [4, 0, 4, 0, 34]}
+
+
+def test_values_of_a_complete_column_are_classes_of_one_axis():
+    shape = crossed("add-remove")
+    assert [axis.classes for axis in shape.axes[1:]] == [
+        ("class 0", "(other)"),
+        ("class 0", "class 1"),
+    ]
+
+
+def test_many_conditions_are_several_tables():
+    tests = [f"age > {k}" for k in range(9)]
+    counts = ", ".join(
+        f"count(*) filter (where {test}) as n{test[-1]}" for test in tests
+    )
+    facts = FACTS.format(people=50, near="add-remove") + "age = { bounds = [0, 90] }\n"
+    sql = f"select region, {counts} from people group by region"
+    shapes = read_shapes(sql, parse_facts(facts))
+    assert [len(shape.axes) for shape in shapes] == [8, 3]
+
+
+def test_a_filtered_count_beside_all_does_not_halve_epsilon(tmp_path):
+    facts = parse_facts(FACTS.format(people=500, near="add-remove"))
+
+    def error(sql):
+        planned = plan([sql], epsilon=1, facts=facts, ledger=tmp_path / "ledger.db")
+        ((part,),) = (question.parts for question in planned.questions)
+        return part.errors
+
+    both = "select region, count(*) filter (where smoker), count(*) from people group by region"
+    alone = "select region, count(*) filter (where smoker) from people group by region"
+    assert error(both)[0] == error(alone)[0] == 3
+
+
+BINARY = """
+[tables.people]
+population = 400
+neighbours = "add-remove"
+[tables.people.columns]
+region = { values = ["north", "south"], complete = true }
+employed = { values = [0, 1] }
+smoker = { type = "boolean" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [
+        ("avg(employed)", [Fraction(3, 5), Fraction(1, 3)]),
+        ("sum(employed)", [6, 1]),
+        ("avg(case when smoker then 1.0 else 0 end)", [Fraction(1, 4), 0]),
+        ("avg(smoker::int)", [Fraction(3, 10), 0]),
+        ("avg(employed) filter (where smoker)", [1, None]),
+    ],
+)
+def test_means_of_0_and_1_by_group_are_shares_of_counts(what, shown, tmp_path):
+    # North: 3 of 10 smoke and 2 say nothing; 6 of 10 are employed, all smokers among them.
+    rows = [("north", k < 6, k < 3) for k in range(10)] + [("north", None, None)] * 2
+    rows += [("south", k < 1, False) for k in range(3)]
+    frame = pd.DataFrame(rows, columns=["region", "employed", "smoker"], dtype=object)
+    frame = frame.astype({"employed": "Int64", "smoker": "boolean"})
+    sql = f"select region, {what} as x from people group by region"
+    (shape,) = read_shapes(sql, parse_facts(BINARY))
+    shape = shape.as_asked().planned(Epsilon.of(1))
+    with open_source(frame, shape.table) as source:
+        compiled_sql = compiled(
+            shape,
+            {shape.table.name: Opened(source, check_columns(source, shape.columns))},
+        )
+        source.prepare(shape.columns)
+        drawn = tuple(map(tuple, shape.answers(source.fetch(compiled_sql))))
+    noises = (None,) * len(drawn)
+    if not isinstance(shape, Crossed):
+        drawn = drawn[0][0]
+    lines = estimates(shape.reading, noises, drawn, Fraction(19, 20))
+    answer = shape.after.rows(shape.keys, shape.titles, lambda many: lines)
+    values = [numbers[0].value for _, numbers in answer]
+    assert values == [x if x is not None else "–" for x in shown]
+
+
+def test_a_mean_of_0_and_1_by_group_has_half_the_error_of_a_sum_and_a_count(tmp_path):
+    def widths(facts):
+        sql = "select region, avg(employed) as x from people group by region"
+        frame = pd.DataFrame(
+            {"region": ["north", "south"] * 200, "employed": [0, 0, 1, 1] * 100}
+        )
+        answer = ask(sql, epsilon=1, data=frame, facts=parse_facts(facts),
+                     ledger=tmp_path / f"{len(facts)}.db", budget=9)  # fmt: skip
+        return [numbers[0].high - numbers[0].low for _, numbers in answer.rows]
+
+    # Where people only come and go, a sum and a count are one draw: that is as exact.
+    changing = BINARY.replace("add-remove", "either")
+    bounded = changing.replace("values = [0, 1]", "bounds = [0, 1]")
+    assert max(widths(changing)) < Fraction(2, 3) * min(widths(bounded))
