@@ -15,22 +15,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what type checkers and editors see; the table below is what runs
     from tightrope.asking import ask as ask
     from tightrope.certify import verify as verify
+    from tightrope.chains import sharpening as sharpening
     from tightrope.channels import Channel as Channel
     from tightrope.consumers import Consumer as Consumer, Loss as Loss, Prior as Prior
     from tightrope.epsilon import Epsilon as Epsilon
-    from tightrope.errors import InputError as InputError, TightropeError as TightropeError
+    from tightrope.errors import (
+        InputError as InputError,
+        TightropeError as TightropeError,
+    )
     from tightrope.graphs import AnswerGraph as AnswerGraph
     from tightrope.optimize import Design as Design, design as design
     from tightrope.proofs import prove as prove
     from tightrope.publish import Ledger as Ledger, release as release
     from tightrope.queries import Query as Query, query as query
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Room -> the names that a user may write as ``tr.name``.
 _PUBLIC = {
     "asking": "ask",
     "certify": "verify",
+    "chains": "sharpening",
     "channels": "Channel",
     "consumers": "Consumer Loss Prior",
     "epsilon": "Epsilon",
@@ -54,7 +59,9 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as missing:
             if missing.name != f"tightrope.{name}":
                 raise
-            raise AttributeError(f"module 'tightrope' has no attribute {name!r}") from None
+            raise AttributeError(
+                f"module 'tightrope' has no attribute {name!r}"
+            ) from None
     globals()[name] = value
     return value
 

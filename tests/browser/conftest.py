@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tightrope.studio.state import encode
+from tightrope.studio.takeaway import PANELS
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
@@ -78,7 +79,9 @@ def chromium():
 # One for all tests of a file: it keeps the files of the page between tabs, as browsers do.
 @pytest.fixture(scope="module")
 def context(chromium):
-    return chromium.new_context(viewport={"width": 1280, "height": 720}, accept_downloads=True)
+    return chromium.new_context(
+        viewport={"width": 1280, "height": 720}, accept_downloads=True
+    )
 
 
 class Tab:
@@ -95,26 +98,32 @@ class Tab:
 
     def _asked(self, request):
         place = urlsplit(request.url)
-        if place.scheme not in ("data", "blob") and place.netloc != urlsplit(self.studio).netloc:
+        if (
+            place.scheme not in ("data", "blob")
+            and place.netloc != urlsplit(self.studio).netloc
+        ):
             self.elsewhere.append(request.url)
 
     def open(self, state=None, panel=2, wait=True):
         link = "" if state is None else f"&state={encode(state)}"
         self.page.goto(f"{self.studio}{link}")
         self.wait("[data-table]")
-        if panel == 1:
-            # The server fills the form once more when the page is there: typing waits for that.
-            self.rests()
+        # The server fills the form once more when the page is there: whoever types waits for that.
+        self.rests()
         if panel > 1:
             self.turn(2)
             if wait:
                 self.wait("[data-facts] >> text=vertex-transitive")
         if panel > 2:
             self.turn(panel)
+        self.rests()  # panels slide in: what is clicked on the way is missed
         return self
 
     def turn(self, panel):
+        """Open a panel, 1 to publish and the others to study, and wait until it is there."""
         self.page.keyboard.press(f"Alt+{panel}")
+        name = list(PANELS)[panel - 1]
+        self.page.wait_for_function(f"(location.hash.slice(1) || 'table') == '{name}'")
 
     def rests(self):
         """Wait until nothing on the page has changed for half a second."""
@@ -221,3 +230,20 @@ def python(tmp_path):
         return done.stdout.splitlines()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the built pages."""
+    folder = tmp_path_factory.mktemp("site")
+    words = ["-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tightrope.studio.state import State
+from tightrope.studio.state import PageState
 
 #: What a browser sends to open a socket.
 UPGRADE = {
@@ -38,7 +38,14 @@ def token(studio):
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/?token=", "/?token=guess", "/_nicegui/client/x/upload/1", "/docs", "/openapi.json"],
+    [
+        "/",
+        "/?token=",
+        "/?token=guess",
+        "/_nicegui/client/x/upload/1",
+        "/docs",
+        "/openapi.json",
+    ],
 )
 def test_pages_are_refused_without_the_token(studio, path):
     assert ask(studio, path)[0] == 403
@@ -64,7 +71,8 @@ def test_socket_is_refused_without_the_token(studio):
     as_cookie = f"{cookie.partition('=')[0]}={token(studio)}"
     assert ask(studio, SOCKET, Cookie=as_cookie, **UPGRADE)[0] == 403
     assert ask(studio, f"/?token={cookie.partition('=')[2]}")[0] == 403
-    assert ask(studio, "/", Cookie=cookie)[0] == 403
+    for path in ("/", "/x", "/table/y", "/_nicegui/x"):
+        assert ask(studio, path, Cookie=cookie)[0] == 403
     assert ask(studio, SOCKET, Cookie=cookie, **UPGRADE)[0] == 101
     # A page of another site has the cookie in its hands, but not its own origin.
     wrong = {"Cookie": cookie, "Origin": "http://127.0.0.1:1", **UPGRADE}
@@ -111,7 +119,11 @@ def test_hostile_graphs_are_refused_beside_the_field(tab, tmp_path):
     assert not any("/tmp" in line or "Traceback" in line for line in seen)
     # The page is as it was, and labels that look like mark-up are text.
     bad = "<img src=x onerror=alert(1)>"
-    graph = {"nodes": [bad, "b"], "edges": [[bad, "b"]], "name": "<script>alert(2)</script>"}
+    graph = {
+        "nodes": [bad, "b"],
+        "edges": [[bad, "b"]],
+        "name": "<script>alert(2)</script>",
+    }
     (tmp_path / "marks.json").write_text(json.dumps(graph))
     upload.set_input_files(tmp_path / "marks.json")
     tab.wait("text=<script>alert(2)</script>: 2 answers")
@@ -122,10 +134,12 @@ def test_hostile_graphs_are_refused_beside_the_field(tab, tmp_path):
 def test_hostile_mechanism_file_is_not_trusted(tab, tmp_path):
     from tightrope.studio.work import make
 
-    good = make(State()).mechanism
+    good = make(PageState()).mechanism
     upload = "[data-upload=mechanism] input[type=file]"
     tab.open(panel=6)
-    for number, data in enumerate([b"", b"PK\3\4" * 99, good[:-1], good[:-9] + b"\xff" * 9]):
+    for number, data in enumerate(
+        [b"", b"PK\3\4" * 99, good[:-1], good[:-9] + b"\xff" * 9]
+    ):
         path = tmp_path / f"bad{number}.tightrope"
         path.write_bytes(data)
         tab.page.locator(upload).set_input_files(path)
@@ -138,7 +152,11 @@ def test_hostile_mechanism_file_is_not_trusted(tab, tmp_path):
 
 
 def test_hostile_link_opens_an_ordinary_page(tab, studio):
-    bomb = base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000, 9)).decode().rstrip("=")
+    bomb = (
+        base64.urlsafe_b64encode(zlib.compress(b" " * 50_000_000, 9))
+        .decode()
+        .rstrip("=")
+    )
     tab.page.goto(f"{studio}&state={bomb[:60_000]}")
     tab.wait("text=the link holds no state")
     tab.turn(2)

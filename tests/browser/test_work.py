@@ -8,7 +8,7 @@ import sys
 import pytest
 from tests.browser.conftest import environment
 
-from tightrope.studio.state import ConsumerText, State
+from tightrope.studio.state import ConsumerText, PageState
 from tightrope.studio.takeaway import PANELS
 
 
@@ -18,7 +18,7 @@ def uneven(size):
     return ConsumerText(prior=",".join(f"{share}/{sum(shares)}" for share in shares))
 
 
-LONG = State(question="counts(19,2)", epsilon="0.5", consumers=(uneven(400),))
+LONG = PageState(question="counts(19,2)", epsilon="0.5", consumers=(uneven(400),))
 
 
 def test_design_is_cancelled(tab):
@@ -53,7 +53,7 @@ def test_tabs_do_not_disturb_each_other(tabs):
     one.open(LONG, panel=5)
     one.press("Design")
     one.wait("[data-status] >> text=/designing|round/")
-    two.open(State(question="cycle(5)"))
+    two.open(PageState(question="cycle(5)"))
     two.design()
     assert json.loads(two.takeaway("JSON"))["query"] == "cycle(5)"
     assert one.page.get_by_role("button", name="Cancel").is_visible()
@@ -66,7 +66,7 @@ def test_tabs_do_not_disturb_each_other(tabs):
 
 
 def test_thousand_answers_keep_the_page_alive(tab, picture):
-    tab.open(State(question="count(999)", epsilon="1"), panel=5)
+    tab.open(PageState(question="count(999)", epsilon="1"), panel=5)
     tab.press("Design")
     tab.wait("[data-heat-note] >> text=1,000 answers")
     tab.page.locator("[data-heat] .hm image").wait_for()
@@ -80,7 +80,9 @@ def test_thousand_answers_keep_the_page_alive(tab, picture):
     tab.page.mouse.down()
     tab.page.mouse.move(box["x"] + 17, box["y"] + 17, steps=4)
     tab.page.mouse.up()
-    tab.page.locator("[data-heat-note]").get_by_text("blocks").wait_for(state="detached")
+    tab.page.locator("[data-heat-note]").get_by_text("blocks").wait_for(
+        state="detached"
+    )
     tab.page.locator("[data-heat] .nsewdrag").hover()
     tab.wait("[data-heat] .hovertext >> text=/2\\^/")
 
@@ -134,7 +136,7 @@ def plain(lines):
 def test_commands_print_the_numbers_of_the_page(tab, shell):
     drawn = '{"name": "drawn", "nodes": [0, 1, 2, 3], "edges": [[0, 1], [1, 2], [2, 3], [0, 3]]}'
     who = ConsumerText(prior="2/5,1/5,1/5,1/5", loss="distance")
-    tab.open(State(graph=drawn, epsilon="ln(3)", consumers=(who,)))
+    tab.open(PageState(graph=drawn, epsilon="ln(3)", consumers=(who,)))
     tab.design()
     tab.turn(6)
     tab.press("Verify")
@@ -155,7 +157,7 @@ def test_commands_print_the_numbers_of_the_page(tab, shell):
 
 
 def test_python_runs_and_prints_the_same(tab, python):
-    tab.open(State(question="choice(3)"))
+    tab.open(PageState(question="choice(3)"))
     tab.design()
     programs = []
     for panel in range(2, len(PANELS) + 1):
@@ -168,7 +170,7 @@ def test_python_runs_and_prints_the_same(tab, python):
 
 
 def test_what_belongs_to_other_fields_is_not_taken_away(tab):
-    tab.open(State(question="choice(3)"))
+    tab.open(PageState(question="choice(3)"))
     tab.design()
     tab.turn(4)
     tab.wait("[data-regular] >> text=ε-regular")
@@ -205,7 +207,11 @@ def test_state_is_in_the_address(tabs):
 def test_regret_table_is_taken_away(tab, shell, python):
     nasty = ConsumerText("it's the 'press'", prior="1/2,1/4,1/8,1/8", loss="distance")
     tab.open(
-        State(question="cycle(4)", epsilon="ln(3)", consumers=(ConsumerText("mayor"), nasty)),
+        PageState(
+            question="cycle(4)",
+            epsilon="ln(3)",
+            consumers=(ConsumerText("mayor"), nasty),
+        ),
         panel=4,
     )
     tab.page.locator("[data-regret]").get_by_text(nasty.name, exact=True).wait_for()

@@ -33,12 +33,15 @@ def main() -> None:
     text = Path(work["job"]).read_text()
 
     def job(ledger: str) -> object:
-        return plan(
-            read_job(text), epsilon=1, data=work["data"], facts=work["facts"], ledger=ledger
-        )
+        asked = {"data": work["data"], "facts": work["facts"], "ledger": ledger}
+        if "levels" in work:
+            return plan([text], levels=work["levels"], key="chain", **asked)
+        return plan(read_job(text), epsilon=1, **asked)
 
     started = time.perf_counter()
-    os.waitpid(raise_child(job(work["ledger"] + ".trial"), Path(work["out"] + ".trial")), 0)
+    os.waitpid(
+        raise_child(job(work["ledger"] + ".trial"), Path(work["out"] + ".trial")), 0
+    )
     longest = time.perf_counter() - started
     mine, dice, killed = job(work["ledger"]), random.Random(work["seed"]), 0
     Ledger.create(work["ledger"], exist_ok=True)

@@ -81,7 +81,10 @@ def kill_workers(plan: dict) -> list[int]:
             os._exit(0)
         os.close(told)
         if run < plan["kills"]:
-            start, some = time.monotonic(), chance.randint(1, plan["releases"] // plan["kills"] - 5)
+            start, some = (
+                time.monotonic(),
+                chance.randint(1, plan["releases"] // plan["kills"] - 5),
+            )
             done += sum(len(os.read(hear, 1)) for _ in range(some))
             time.sleep(chance.uniform(0, 1) * (time.monotonic() - start) / some)
             os.kill(child, signal.SIGKILL)
@@ -114,7 +117,9 @@ def kill_some(plan: dict) -> list[int]:
         now = time.monotonic()
         due = []
         for key in keys[start : start + plan["together"]]:
-            due.append((now + chance.uniform(0, plan["longest"]), raise_child(plan, key)))
+            due.append(
+                (now + chance.uniform(0, plan["longest"]), raise_child(plan, key))
+            )
         for moment, child in sorted(due):
             time.sleep(max(0.0, moment - time.monotonic()))
             with contextlib.suppress(ProcessLookupError):
@@ -141,7 +146,9 @@ def main() -> None:
     ask({**plan, "ledger": f"{plan['left']}/../warm.db"}, "warm")
     result: dict[str, object] = {}
     if plan["work"] == "race":
-        children = [raise_child(plan, f"key{number}") for number in range(plan["racers"])]
+        children = [
+            raise_child(plan, f"key{number}") for number in range(plan["racers"])
+        ]
         result["codes"] = [settle(child) for child in children]
     elif plan["work"] == "series":
         result["codes"] = kill_workers(plan)

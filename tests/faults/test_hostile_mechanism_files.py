@@ -14,7 +14,7 @@ import pytest
 from tests.forged import forged, unpack as parts
 
 from tightrope.certify import certify, verify
-from tightrope.certify.judge import MAGIC, VERSION
+from tightrope.certify.kernel.format import MAGIC, VERSION
 from tightrope.certify.make import encode
 from tightrope.channels import GeometricChannel
 from tightrope.consumers import Consumer
@@ -35,7 +35,13 @@ def made():
 def raw(header_text, body=b""):
     """A file with any text as its header and a digest that fits."""
     text = header_text if isinstance(header_text, bytes) else header_text.encode()
-    data = MAGIC + VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text + body
+    data = (
+        MAGIC
+        + VERSION.to_bytes(2, "little")
+        + len(text).to_bytes(4, "little")
+        + text
+        + body
+    )
     return data + hashlib.sha256(data).digest()
 
 
@@ -119,7 +125,9 @@ def test_sections_of_absurd_size(made, changes):
 def test_a_compression_bomb_is_not_unpacked(made):
     """A gigabyte of zeros in a megabyte, said to be 36 numbers."""
     worker = zlib.compressobj(9)
-    bomb = b"".join(worker.compress(bytes(1 << 20)) for _ in range(1024)) + worker.flush()
+    bomb = (
+        b"".join(worker.compress(bytes(1 << 20)) for _ in range(1024)) + worker.flush()
+    )
     assert "does not hold what it claims" in refused(described(made, bomb))
 
 
@@ -130,7 +138,9 @@ def test_a_claim_that_no_compression_can_keep(made):
     header["weights"] = {"kind": "dense", "bits": 62, "outputs": 1}
     header["outputs"] = ["x"]
     part = {"name": "weights", "width": 8, "count": 1 << 20, "bytes": [len(small)]}
-    assert "cannot hold" in refused(raw(canonical({**header, "sections": [part]}), small))
+    assert "cannot hold" in refused(
+        raw(canonical({**header, "sections": [part]}), small)
+    )
 
 
 OWN = {"nodes": 6, "labels": None, "edges": 5, "lengths": ["1"]}
@@ -146,7 +156,16 @@ OWN = {"nodes": 6, "labels": None, "edges": 5, "lengths": ["1"]}
         ("weights", {"kind": "dense", "bits": 62, "outputs": 10**18}),
         ("weights", {"kind": "dense", "bits": 62, "outputs": 0}),
         ("weights", {"kind": "../../etc/passwd", "bits": 62, "outputs": 6}),
-        ("weights", {"kind": "levels", "bits": 62, "outputs": 6, "steps": [1], "levels": [1] * 10}),
+        (
+            "weights",
+            {
+                "kind": "levels",
+                "bits": 62,
+                "outputs": 6,
+                "steps": [1],
+                "levels": [1] * 10,
+            },
+        ),
         ("weights", None),
         ("epsilon", {"multiple": "9" * 5000, "base": None}),
         ("epsilon", {"multiple": "1/0", "base": None}),
@@ -270,7 +289,9 @@ def proved(text, loss):
     return prove(design(asked, 1, Consumer.of(asked.graph, loss=loss)), asked)
 
 
-@pytest.mark.parametrize(("text", "loss"), [("count(6)", "absolute"), ("star(4)", "distance")])
+@pytest.mark.parametrize(
+    ("text", "loss"), [("count(6)", "absolute"), ("star(4)", "distance")]
+)
 def test_random_damages_of_prices_end_in_a_reason_or_in_a_proof(text, loss):
     """Random numbers in the sections of a certificate: what passes claims no more than is true."""
     made = proved(text, loss)

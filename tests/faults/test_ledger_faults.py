@@ -96,7 +96,9 @@ def test_a_read_only_ledger(address, tmp_path):
     else:
         with psycopg.connect(address, autocommit=True) as connection:
             name = connection.info.dbname
-            connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+            connection.execute(
+                f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'
+            )
         barred = Ledger(address)
     with pytest.raises(LedgerError, match="read-only: nothing was charged"):
         spend(barred, "during")
@@ -227,15 +229,21 @@ def unguarded(path):
     return raw
 
 
-ALTER = "update ledger_entries set body = replace(body, '1/2', '1/4') where position = 3"
+ALTER = (
+    "update ledger_entries set body = replace(body, '1/2', '1/4') where position = 3"
+)
 REMOVE = "delete from ledger_entries where position = 4"
 SWAP = (
     "update ledger_entries set position = case position when 4 then -5 when 5 then -4 else "
     "position end; update ledger_entries set position = abs(position)"
 )
 CUT = "delete from ledger_entries where position > 5"
-REDATE = "update ledger_entries set time = '2030-01-01T00:00:00.000Z' where position = 2"
-REFUND = 'update ledger_state set value = replace(value, \'"whole":"1"\', \'"whole":"0"\')'
+REDATE = (
+    "update ledger_entries set time = '2030-01-01T00:00:00.000Z' where position = 2"
+)
+REFUND = (
+    'update ledger_state set value = replace(value, \'"whole":"1"\', \'"whole":"0"\')'
+)
 FORGET = "delete from ledger_state where name = 'request:first'"
 
 
@@ -283,9 +291,14 @@ def test_a_tail_cut_off_with_its_balances_needs_an_anchor(tmp_path):
 
 def test_accidents_are_refused_by_the_database(address):
     ledger = opened(address)
-    for statement in ("delete from ledger_entries", "update ledger_entries set time = ''"):
+    for statement in (
+        "delete from ledger_entries",
+        "update ledger_entries set time = ''",
+    ):
         with pytest.raises(LedgerError, match="never changed or removed"):
-            ledger.store.write(lambda change, s=statement: change.connection.exec_driver_sql(s))
+            ledger.store.write(
+                lambda change, s=statement: change.connection.exec_driver_sql(s)
+            )
     assert ledger.verify().intact
 
 
@@ -298,15 +311,39 @@ ACCOUNT = "where name = 'account:table people'"
 @pytest.mark.parametrize(
     ("change", "key", "says"),
     [
-        (f"update ledger_state set value = '{{' {ACCOUNT}", "new", "table people is damaged"),
-        (f"update ledger_state set value = '[]' {ACCOUNT}", "new", "table people is damaged"),
+        (
+            f"update ledger_state set value = '{{' {ACCOUNT}",
+            "new",
+            "table people is damaged",
+        ),
+        (
+            f"update ledger_state set value = '[]' {ACCOUNT}",
+            "new",
+            "table people is damaged",
+        ),
         ("update ledger_state set value = '{}'", "old", "request:old is damaged"),
-        ("delete from ledger_state where name = 'head'", "new", "the end of the ledger"),
-        ("delete from ledger_entries where position > 4", "new", "the end of the ledger"),
-        ("update ledger_entries set body = 'x' where position > 4", "new", "the end of the ledger"),
+        (
+            "delete from ledger_state where name = 'head'",
+            "new",
+            "the end of the ledger",
+        ),
+        (
+            "delete from ledger_entries where position > 4",
+            "new",
+            "the end of the ledger",
+        ),
+        (
+            "update ledger_entries set body = 'x' where position > 4",
+            "new",
+            "the end of the ledger",
+        ),
         ("delete from ledger_entries", "new", "the end of the ledger"),
         # An answer is not given from a damaged entry, nor drawn anew.
-        ("update ledger_entries set body = 'x' where position > 4", "old", "entry 5 was altered"),
+        (
+            "update ledger_entries set body = 'x' where position > 4",
+            "old",
+            "entry 5 was altered",
+        ),
     ],
 )
 def test_nothing_is_added_to_a_damaged_ledger(tmp_path, change, key, says):
@@ -331,7 +368,9 @@ def test_a_ledger_of_another_format_is_left_alone(tmp_path):
         raw.execute("update ledger_state set value = replace(value, ':3', ':4') "
                     "where name = 'ledger'")  # fmt: skip
         raw.commit()
-    with pytest.raises(LedgerError, match="of format 4, and this program writes format 3"):
+    with pytest.raises(
+        LedgerError, match="of format 4, and this program writes format 3"
+    ):
         Ledger(path)
 
 
@@ -374,7 +413,9 @@ def mutated(value, chance):
     for place in places:
         held = functools.reduce(operator.getitem, place, value)
         inside = (
-            held if isinstance(held, dict) else range(len(held) if isinstance(held, list) else 0)
+            held
+            if isinstance(held, dict)
+            else range(len(held) if isinstance(held, list) else 0)
         )
         places += [(*place, key) for key in inside]
     *way, last = chance.choice(places[1:]) if len(places) > 1 else ["none"]
@@ -396,7 +437,10 @@ def everything(path):
     for key in "abcd":
         with contextlib.suppress(TightropeError):
             ledger = Ledger(path)
-            charges = [Charge(TABLE, HALF / 5, "r x", "n", 2), Charge("user a", HALF / 5)]
+            charges = [
+                Charge(TABLE, HALF / 5, "r x", "n", 2),
+                Charge("user a", HALF / 5),
+            ]
             ticket = ledger.reserve(key, {"sql": key}, charges, binding=binding)
             if key != "c":
                 ledger.charge(ticket)
@@ -410,7 +454,11 @@ def test_whatever_a_ledger_holds_the_errors_are_clear(tmp_path, seed):
     ledger = opened(path)
     ledger.set_budget("user a", 100)
     everything(path)
-    whole, entries, chance = path.read_bytes(), list(ledger.entries()), random.Random(seed)
+    whole, entries, chance = (
+        path.read_bytes(),
+        list(ledger.entries()),
+        random.Random(seed),
+    )
     for _ in range(25):
         path.write_bytes(whole)
         with closing(unguarded(path)) as raw:

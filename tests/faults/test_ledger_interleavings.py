@@ -147,13 +147,17 @@ class Process:
             after = getattr(self, f"_{word}")(ledger)
         except InputError:
             return replace(self, at="refused", ticket=None)
-        return replace(self, at="crashed", ticket=None) if unheard == "unheard" else after
+        return (
+            replace(self, at="crashed", ticket=None) if unheard == "unheard" else after
+        )
 
     def _reserve(self, ledger):
         charge = Charge(TABLE, self.amount, series=self.series)
         ticket = ledger.reserve(self.key, {"sql": self.asks}, [charge])
         if ticket.is_released:
-            return replace(self, at="recorded", ticket=ticket, answer=ticket.entry.body["answer"])
+            return replace(
+                self, at="recorded", ticket=ticket, answer=ticket.entry.body["answer"]
+            )
         return replace(self, at="reserved", ticket=ticket)
 
     def _charge(self, ledger):
@@ -162,7 +166,9 @@ class Process:
     def _answer(self, ledger):
         # What is drawn tells whose mechanism drew it: that is what must have been paid for.
         done = ledger.answer(self.ticket, [self.asks, str(self.amount)])
-        return replace(self, at="recorded", ticket=done, answer=done.entry.body["answer"])
+        return replace(
+            self, at="recorded", ticket=done, answer=done.entry.body["answer"]
+        )
 
     def _leave(self, ledger):
         return replace(self, at="left")
@@ -208,10 +214,14 @@ class World:
         """What the future depends on: positions and hashes only by which are equal."""
         state, now = self.store.state, PlainTransaction(self.store).now()
         requests = {
-            name: value for name, value in sorted(state.items()) if name.startswith("request:")
+            name: value
+            for name, value in sorted(state.items())
+            if name.startswith("request:")
         }
         places = {value["reservation"][0] for value in requests.values()}
-        places |= {one.ticket.position for one in self.processes if one.ticket is not None}
+        places |= {
+            one.ticket.position for one in self.processes if one.ticket is not None
+        }
         rank = {place: number for number, place in enumerate(sorted(places))}
         return (
             tuple(
@@ -254,15 +264,22 @@ def violations(world: World) -> list[str]:
     if not paid <= account.spent - series == paid + aside <= BUDGET - series:
         found.append("what is spent is not what was charged and reserved")
     if len(inside) != sum(one.steps[0].used for one in account.series.values()):
-        found.append("the places that are taken are not those that were charged and reserved")
+        found.append(
+            "the places that are taken are not those that were charged and reserved"
+        )
     for process in world.processes:
         if process.at == "left":
             asked = [process.asks, str(process.amount)]
             reservation = process.ticket.position
             if process.answer != asked:
                 found.append(f"{process.name} left with an answer to another request")
-            if reservation not in charged or amount_at(log, reservation) != process.amount:
-                found.append(f"{process.name} left with an answer that was not paid for")
+            if (
+                reservation not in charged
+                or amount_at(log, reservation) != process.amount
+            ):
+                found.append(
+                    f"{process.name} left with an answer that was not paid for"
+                )
     return found
 
 
@@ -283,7 +300,9 @@ def beginning(*asked, jumps=2) -> World:
     ledger_on(store).set_budget(TABLE, BUDGET)
     if any(what[3:] for what in asked):  # one place, which two keys may want
         ledger_on(store).declare_series(series_entry(TABLE, "s", [(CHEAP, 1)], 0))
-    processes = tuple(Process(name, *what) for name, what in zip("ABC", asked, strict=True))
+    processes = tuple(
+        Process(name, *what) for name, what in zip("ABC", asked, strict=True)
+    )
     return World(store, processes, jumps)
 
 
@@ -362,7 +381,15 @@ def test_the_search_finds_the_key_race_of_the_old_rules():
     seen = search(beginning(*RACE, jumps=0), ByKey)
     assert any("not paid for" in reason for reason in seen.found), seen
     steps = [step for _, step in seen.trace]
-    assert steps == ["reserve", "reserve", "give back", "reserve", "charge", "answer", "leave"]
+    assert steps == [
+        "reserve",
+        "reserve",
+        "give back",
+        "reserve",
+        "charge",
+        "answer",
+        "leave",
+    ]
     # Where reservations expire, the old rules need two processes only.
     assert len({name for name, _ in search(beginning(*RACE), ByKey).trace if name}) == 2
 

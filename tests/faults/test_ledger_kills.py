@@ -48,7 +48,7 @@ def play(tmp_path: Path, address: str, **work: object) -> dict:
     people = tmp_path / "people.sqlite"
     with sqlite3.connect(people) as table:
         table.execute("create table people (id integer)")
-        table.executemany("insert into people values (?)", [(i,) for i in range(60)])
+        table.executemany("insert into people values (?)", [(i,) for i in range(100)])
     table.close()
     left = tmp_path / "left"
     left.mkdir()
@@ -110,7 +110,9 @@ def test_killed_releases(address: str, tmp_path: Path) -> None:
     for entry in ledger.entries():
         if entry.kind in steps:
             ticket = entry.body.get("reservation", [entry.position, entry.hash])
-            assert tuple(ticket) not in steps[entry.kind], f"two {entry.kind} for one ticket"
+            assert tuple(ticket) not in steps[entry.kind], (
+                f"two {entry.kind} for one ticket"
+            )
             steps[entry.kind][tuple(ticket)] = entry
     freed = {**steps["cancel"], **steps["expire"]}
     account = ledger.account("table people")
@@ -126,7 +128,9 @@ def test_killed_releases(address: str, tmp_path: Path) -> None:
     # No answer without a charge, and the charge comes first; no key is answered twice.
     for ticket, entry in steps["answer"].items():
         assert ticket[0] < steps["charge"][ticket].position < entry.position
-    answers = {entry.body["key"]: entry.body["answer"] for entry in steps["answer"].values()}
+    answers = {
+        entry.body["key"]: entry.body["answer"] for entry in steps["answer"].values()
+    }
     assert len(answers) == len(steps["answer"])
     # What left, before the kill or after, is what the ledger holds.
     for key, left in answers_that_left(tmp_path).items():
@@ -143,7 +147,9 @@ def test_killed_releases(address: str, tmp_path: Path) -> None:
 
 
 def test_a_race_for_a_budget_that_fits_ten(address: str, tmp_path: Path) -> None:
-    result = play(tmp_path, address, work="race", racers=RACERS, budget=f"{PLACES}*ln(2)")
+    result = play(
+        tmp_path, address, work="race", racers=RACERS, budget=f"{PLACES}*ln(2)"
+    )
     assert Counter(result["codes"]) == {0: PLACES, 3: RACERS - PLACES}
     assert len(answers_that_left(tmp_path)) == PLACES
     ledger = Ledger(address)
@@ -159,10 +165,20 @@ def declared(address: str, releases: int) -> Ledger:
     return ledger
 
 
-def test_a_series_of_500_releases_killed_twenty_times(address: str, tmp_path: Path) -> None:
+def test_a_series_of_500_releases_killed_twenty_times(
+    address: str, tmp_path: Path
+) -> None:
     """The statement is exact, and the same as that of a series that nobody broke off."""
     ledger = declared(address, 500)
-    result = play(tmp_path, address, work="series", kills=20, releases=500, seed=22, budget="ln(2)")
+    result = play(
+        tmp_path,
+        address,
+        work="series",
+        kills=20,
+        releases=500,
+        seed=22,
+        budget="ln(2)",
+    )
     assert Counter(result["codes"]) == {-9: 20, 0: 1}
     report = ledger.verify()
     assert report.intact, report.reasons
@@ -178,7 +194,10 @@ def test_a_series_of_500_releases_killed_twenty_times(address: str, tmp_path: Pa
     assert series[0] == series[1]
     assert series[0]["daily"].left == 0
     statements = [
-        entry.body for book in (ledger, whole) for entry in book.entries() if entry.kind == "series"
+        entry.body
+        for book in (ledger, whole)
+        for entry in book.entries()
+        if entry.kind == "series"
     ]
     assert statements[0] == statements[1]
     exact = optimal_composition([(budget_of("ln(2)"), 500)])

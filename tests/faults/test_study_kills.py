@@ -26,7 +26,16 @@ class Run:
     def __init__(self, out: Path, *more: str) -> None:
         self.parts = Path(f"{out}.parts")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tightrope", "sweep", *WORDS, "--out", str(out), *more],
+            [
+                sys.executable,
+                "-m",
+                "tightrope",
+                "sweep",
+                *WORDS,
+                "--out",
+                str(out),
+                *more,
+            ],
             start_new_session=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -108,7 +117,9 @@ def test_a_study_stopped_twice_ends_as_one_left_alone(
     ]
 
 
-def test_a_worker_killed_in_the_middle_loses_nothing(alone: bytes, tmp_path: Path) -> None:
+def test_a_worker_killed_in_the_middle_loses_nothing(
+    alone: bytes, tmp_path: Path
+) -> None:
     out = tmp_path / "study.parquet"
     run = Run(out, "--workers", "2")
     run.until(5)

@@ -14,7 +14,9 @@ BELOW = page.PAGE.read_text(encoding="utf-8").partition(page.MARK)[2]
 
 
 def test_the_page_is_what_the_results_say() -> None:
-    assert page.page(FOUND, page.read_limits()) == BELOW, "run python -m benchmarks.page"
+    assert page.page(FOUND, page.read_limits()) == BELOW, (
+        "run python -m benchmarks.page"
+    )
 
 
 def test_other_results_give_another_page() -> None:
@@ -27,7 +29,9 @@ def test_other_results_give_another_page() -> None:
 @pytest.mark.parametrize(("name", "way"), page.QUOTING.items())
 def test_quoted_numbers_are_those_of_the_results(name: str, way: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    assert page.requoted(text, page.quoted(FOUND, way)) == text, "run python -m benchmarks.page"
+    assert page.requoted(text, page.quoted(FOUND, way)) == text, (
+        "run python -m benchmarks.page"
+    )
     changed = re.sub(r"(\d)×", r"\g<1>1×", text)
     assert page.requoted(changed, page.quoted(FOUND, way)) != changed
 
@@ -37,6 +41,20 @@ def test_the_job_on_the_page_of_comparison_is_what_the_results_say() -> None:
     table = page.job_table(FOUND)
     assert page.requoted(text, table, (page.JOB_BEGIN, page.JOB_END)) == text
     assert "| lines of the script |" in table
+
+
+def test_the_publication_on_the_page_of_comparison_is_what_the_results_say() -> None:
+    text = page.JOB_PAGE.read_text(encoding="utf-8")
+    table = page.tables_table(FOUND)
+    assert page.requoted(text, table, (page.TABLES_BEGIN, page.TABLES_END)) == text
+    row = next(one for one in FOUND["job"]["rows"] if one["name"] == "tables")
+    facts = {way: one["facts"] for way, one in row["results"].items() if "facts" in one}
+    ours = facts.pop("tightrope")
+    assert ours["contradicted"] == 0
+    for theirs in facts.values():
+        assert ours["expected"] < 0.61 * theirs["expected"]
+        assert ours["margin"] < 0.56 * theirs["margin"]
+        assert theirs["contradicted"] > 0
 
 
 def test_a_page_without_marks_is_refused() -> None:
@@ -57,7 +75,9 @@ def test_every_comparison_has_results_from_a_full_run() -> None:
     assert set(FOUND) == set(page.ORDER)
     for name, found in FOUND.items():
         module = __import__(f"benchmarks.{name}", fromlist=["COMPARISON"])
-        assert [row["name"] for row in found["rows"]] == [r.name for r in module.COMPARISON.rows]
+        assert [row["name"] for row in found["rows"]] == [
+            r.name for r in module.COMPARISON.rows
+        ]
 
 
 def test_the_slowest_rows_say_what_limits_them() -> None:

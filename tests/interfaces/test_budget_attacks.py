@@ -31,13 +31,18 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIGHTROPE_KEY", raising=False)
     counting().save("count.tightrope")
-    for name, rows in (("people", 25), ("weather", 7)):
+    for name, rows in (("people", 40), ("weather", 40)):
         lines = ["id,age,region", *(f"{i},{i * 3},north" for i in range(rows))]
         Path(f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
 def ask(table="people", **more):
-    options = {"data": "people.csv", "sql": COUNT.format(table), "ledger": "ledger.db", "budget": 1}
+    options = {
+        "data": "people.csv",
+        "sql": COUNT.format(table),
+        "ledger": "ledger.db",
+        "budget": 1,
+    }
     return release("count.tightrope", **{**options, **more})
 
 
@@ -49,7 +54,8 @@ def command(*more, table="people", data="people.csv"):
 def facts_of(*tables, more=""):
     return parse_facts(
         "\n".join(
-            f"[tables.{name}]\npopulation = 40\nbudget = '1'\n{rest}" for name, rest in tables
+            f"[tables.{name}]\npopulation = 40\nbudget = '1'\n{rest}"
+            for name, rest in tables
         )
         + more
     )
@@ -63,7 +69,9 @@ def spent():
 
 
 def test_data_of_one_table_under_the_name_of_another():
-    facts = facts_of(("people", "source = 'people.csv'"), ("weather", "source = 'weather.csv'"))
+    facts = facts_of(
+        ("people", "source = 'people.csv'"), ("weather", "source = 'weather.csv'")
+    )
     with pytest.raises(InputError, match="weather"):
         ask("weather", facts=facts, budget=None)
     ask("people", facts=facts, budget=None)
@@ -72,7 +80,9 @@ def test_data_of_one_table_under_the_name_of_another():
     assert spent() == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("other", ["./people.csv", "sub/../people.csv", "link.csv", "hard.csv"])
+@pytest.mark.parametrize(
+    "other", ["./people.csv", "sub/../people.csv", "link.csv", "hard.csv"]
+)
 def test_a_second_name_for_one_file(other):
     Path("sub").mkdir()
     os.symlink("people.csv", "link.csv")
@@ -119,10 +129,12 @@ def test_names_that_only_look_different():
 def test_two_schemas_names_for_one_table_of_a_database():
     with sqlite3.connect("all.db") as raw:
         raw.execute("create table people (id integer, age integer)")
-        raw.executemany("insert into people values (?, 3)", [(i,) for i in range(20)])
+        raw.executemany("insert into people values (?, 3)", [(i,) for i in range(40)])
     raw.close()
     ask(data="all.db")
-    facts = facts_of(("folk", "relation = 'people'"), ("crowd", "relation = 'main.people'"))
+    facts = facts_of(
+        ("folk", "relation = 'people'"), ("crowd", "relation = 'main.people'")
+    )
     for name in ("folk", "crowd"):
         with pytest.raises(InputError, match="table people"):
             ask(name, data="all.db", facts=facts, budget=None)
@@ -145,7 +157,9 @@ def test_who_a_person_is_does_not_change():
 
 
 def test_a_flag_does_not_beat_the_facts(run):
-    Path("tightrope.toml").write_text("[tables.people]\npopulation = 40\nbudget = '1'\n")
+    Path("tightrope.toml").write_text(
+        "[tables.people]\npopulation = 40\nbudget = '1'\n"
+    )
     refused = run(*command("--budget", "50"))
     assert refused.code == 2
     assert "facts" in refused.err
@@ -155,7 +169,9 @@ def test_a_flag_does_not_beat_the_facts(run):
 
 
 def test_a_column_by_flag_does_not_put_the_facts_aside(run):
-    Path("tightrope.toml").write_text("[tables.people]\npopulation = 40\nbudget = '1'\n")
+    Path("tightrope.toml").write_text(
+        "[tables.people]\npopulation = 40\nbudget = '1'\n"
+    )
     refused = run(*command("--column", "age:0..90", "--budget", "50"))
     assert refused.code == 2
     assert "tightrope.toml" in refused.err
@@ -191,7 +207,9 @@ def test_partitions_go_by_a_full_digest():
 # -- ledgers that are gone, or reached through links ----------------------------------------
 
 
-def test_with_a_key_in_the_environment_a_deleted_ledger_is_not_made_anew(run, monkeypatch):
+def test_with_a_key_in_the_environment_a_deleted_ledger_is_not_made_anew(
+    run, monkeypatch
+):
     monkeypatch.setenv("TIGHTROPE_KEY", "mine.key")
     assert run(*command("--budget", "1")).code == 0
     Path("ledger.db").unlink()
@@ -265,7 +283,9 @@ def test_an_entry_that_says_a_thing_twice_is_noticed():
     assert not Ledger("ledger.db").verify().intact
 
 
-@pytest.mark.parametrize("name", ["ledger", "position", "hash", "previous", "time", "answer"])
+@pytest.mark.parametrize(
+    "name", ["ledger", "position", "hash", "previous", "time", "answer"]
+)
 def test_a_receipt_without_a_field(run, name):
     done = ask()
     kept = {k: v for k, v in done.receipt.items()
@@ -294,13 +314,17 @@ def test_what_cannot_succeed_is_refused_before_the_charge(monkeypatch):
 
 def test_after_the_charge_every_failure_is_one_sentence(monkeypatch):
     told = set()
-    for wrong in (KeyError("somebody's row"), InputError("17 is no answer"), IndexError(17)):
+    for wrong in (
+        KeyError("somebody's row"),
+        InputError("17 is no answer"),
+        IndexError(17),
+    ):
 
         def fails(*_, wrong=wrong):
             raise wrong
 
         with monkeypatch.context() as broken:
-            broken.setattr("tightrope.publish.sealed.answers_of", fails)
+            broken.setattr("tightrope.publish.shapes.Count.answers", fails)
             with pytest.raises(TightropeError) as refused:
                 ask(key="k")
             told.add((type(refused.value), str(refused.value)))
@@ -343,7 +367,9 @@ REGION = (
 
 def test_another_facts_file_does_not_change_what_privacy_rests_on(run):
     """With fixed = true two parts cost one: that is for whoever opened the account to say."""
-    Path("mine.toml").write_text("[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION)
+    Path("mine.toml").write_text(
+        "[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION
+    )
     facts = parse_facts(Path("mine.toml").read_text())
     asked = {"budget": None, "facts": facts}
     ask(part=("region", "n"), **asked)
@@ -358,14 +384,16 @@ def test_another_facts_file_does_not_change_what_privacy_rests_on(run):
                        .replace("age = {}", "age = { bounds = [0, 9] }"))  # fmt: skip
     assert ask(budget=None, facts=more).fresh  # a column more is no matter
     # Whoever keeps the ledger may record that the facts have changed.
-    grown = "[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION + "fixed = true\n"
+    grown = (
+        "[tables.people]\npopulation = 40\nbudget = '2'\n" + REGION + "fixed = true\n"
+    )
     Path("grown.toml").write_text(grown)
     told = run("ledger", "facts", "ledger.db", "--facts", "grown.toml", "--json").data
     assert told["accounts"] == ["table people"]
     assert ask(budget=None, facts=fixed).fresh
     with pytest.raises(InputError, match="ledger facts"):
         ask(budget=None, facts=facts)
-    assert run("ledger", "facts", "ledger.db", "--facts", "grown.toml", "--json").data == {
-        "accounts": []
-    }
+    assert run(
+        "ledger", "facts", "ledger.db", "--facts", "grown.toml", "--json"
+    ).data == {"accounts": []}
     assert run("ledger", "verify", "ledger.db").code == 0

@@ -1,17 +1,23 @@
 """The frame of the command line: help, JSON, errors, exit codes."""
 
 import io
+import re
 import subprocess
 import sys
 
 import pytest
+import typer.main
 
 import tightrope
+from tightrope.cli.app import COMMANDS, app
 from tightrope.cli.output import json_wanted, progress_bar
+from tightrope.progress import Progress
 
 
 def is_one_line(run):
-    return run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+    return (
+        run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+    )
 
 
 def test_version(run):
@@ -39,7 +45,10 @@ def test_help_lists_the_commands(run, help_word):
         (["graph", "path(3)", "--colour"], "No such option: --colour"),
         (["graph", "sum(150,)"], "at character"),
         (["graph", "smu(150,5)"], "sum"),
-        (["graph", "path(3)", "--neighbours", "cousins"], "'change-one', 'add-remove' or 'either'"),
+        (
+            ["graph", "path(3)", "--neighbours", "cousins"],
+            "'change-one', 'add-remove' or 'either'",
+        ),
         (["graph", "path(3)", "--plot", "x.gif"], ".png"),
         (["graph", "graph:no-such-file.csv"], "no-such-file.csv"),
         (["graph", "path(0)"], "at least 1"),
@@ -69,7 +78,9 @@ def test_an_interrupt_is_one_line(run, monkeypatch):
 
     monkeypatch.setattr("tightrope.graphs.symmetry.graph_facts", stopped)
     assert run("graph", "path(3)") == (130, "", "tightrope: interrupted\n")
-    monkeypatch.setattr("tightrope.optimize.limits.run_engine", lambda *_, **__: stopped())
+    monkeypatch.setattr(
+        "tightrope.optimize.limits.run_engine", lambda *_, **__: stopped()
+    )
     words = ["cycle(5)", "--epsilon", "1", "--max-vulnerability", "0.3"]
     assert run("design", *words) == (130, "", "tightrope: interrupted\n")
 
@@ -98,26 +109,44 @@ def test_long_work_shows_the_time_that_passes_before_any_share_is_known(monkeypa
     assert "searching" in shown.getvalue()
     assert "0:00:00" in shown.getvalue()
     with progress_bar("searching") as done:
-        done(0.5)
+        done(Progress("searching", 1, 2))
     assert "50%" in shown.getvalue()
     before = shown.getvalue()
     token = json_wanted.set(True)
     with progress_bar("searching") as done:
-        done(0.5)
+        done(Progress("searching", 1, 2))
     json_wanted.reset(token)
     assert shown.getvalue() == before
 
 
 @pytest.mark.parametrize("words", [[], ["ledger"]])
 def test_the_list_of_commands_says_whole_sentences(run, monkeypatch, words):
-    monkeypatch.setenv("COLUMNS", "120")
-    listed = run(*words, "--help").out.partition("Commands:\n")[2]
-    assert all(line.endswith(".") and "..." not in line for line in listed.splitlines())
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*words, "--help").out
+    listed = re.split(r"Commands:\n|Publish:\n", shown)[1].splitlines()
+    titles = {"", "Check:", "Study:"}
+    assert len(listed) > 6
+    assert all(line.endswith(".") for line in listed if line not in titles)
+    assert all(len(line) <= 80 and "..." not in line for line in listed)
+
+
+def test_every_command_is_listed_under_its_purpose(run):
+    titled = {command.__name__ for some in COMMANDS.values() for command in some}
+    assert titled | {"ledger"} == set(typer.main.get_command(app).commands)
+    assert "{" not in run("design", "--help").out.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", typer.main.get_command(app).commands)
+def test_help_fits_a_terminal(run, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run(name, "--help").out.splitlines())) <= 80
 
 
 def test_a_closed_pipe_is_no_error():
     words = f"{sys.executable} -m tightrope graph 'sum(150,5)' | true"
-    done = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", words], capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
 
 

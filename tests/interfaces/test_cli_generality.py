@@ -24,7 +24,8 @@ def test_derive_a_remap(run, matrices):
     assert "witness" not in data
     remap = [[Fraction(x) for x in row] for row in data["remap"]]
     made = derivable(
-        rational([["2/3", "1/3"], ["1/3", "2/3"]]), rational([["3/4", "1/4"], ["1/4", "3/4"]])
+        rational([["2/3", "1/3"], ["1/3", "2/3"]]),
+        rational([["3/4", "1/4"], ["1/4", "3/4"]]),
     )
     assert remap == [[made.remap.fraction(i, o) for o in range(2)] for i in range(2)]
 
@@ -34,7 +35,9 @@ def test_derive_a_witness(run, matrices):
     data = run("derive", fine, coarse, "--json").data
     assert data["derivable"] is False
     assert "remap" not in data
-    assert Fraction(data["witness"]["gain_first"]) > Fraction(data["witness"]["gain_second"])
+    assert Fraction(data["witness"]["gain_first"]) > Fraction(
+        data["witness"]["gain_second"]
+    )
     assert sum(map(Fraction, data["witness"]["prior"])) == 1
 
 
@@ -62,7 +65,11 @@ def test_derive_tells_rounding_from_a_difference(run, tmp_path):
     run(*words, "0.5,0.5,0,0,0", "--out", first)
     run(*words, "uniform", "--out", second)
     data = run("derive", first, second, "--json").data
-    assert (data["derivable"], data["exact"], data["up_to_rounding"]) == (False, True, True)
+    assert (data["derivable"], data["exact"], data["up_to_rounding"]) == (
+        False,
+        True,
+        True,
+    )
     assert 0 < data["distance_at_least"] <= data["distance"] < 1e-14
     assert data["nearest_remap"] == [["1", "0"], *[["0", "1"]] * 4]
     told = " ".join(run("derive", first, second).out.split())
@@ -91,7 +98,10 @@ def test_derive_refuses(run, words, says):
     ("words", "verdict"),
     [
         (["count(20)", "--epsilon", "0.5"], "yes"),
-        (["count(20)", "--epsilon", "0.5", "--loss", "squared", "--risk-averse"], "yes"),
+        (
+            ["count(20)", "--epsilon", "0.5", "--loss", "squared", "--risk-averse"],
+            "yes",
+        ),
         (["sum(3,2)", "--epsilon", "1"], "no"),
         (["sum(3,2)", "--epsilon", "1", "--risk-averse"], "no"),
         (["star(3)", "--epsilon", "ln(2)"], "yes"),

@@ -9,7 +9,9 @@ import pytest
 
 
 def is_one_line(run):
-    return run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+    return (
+        run.out == "" and run.err.startswith("tightrope: ") and run.err.count("\n") == 1
+    )
 
 
 @pytest.mark.parametrize("words", [[], ["ledger"]], ids=["tightrope", "ledger"])
@@ -77,7 +79,9 @@ def test_a_wanted_utility_on_a_graph_without_a_closed_form(run):
     right = ("--loss", "binary", "--json")
     found = run("explain", "--min-utility", "0.3", "--query", "sum(6,2)", "--json").data
     reached = run("design", "sum(6,2)", "--epsilon", found["epsilon_text"], *right).data
-    below = run("design", "sum(6,2)", "--epsilon", str(found["epsilon"] - 1e-5), *right).data
+    below = run(
+        "design", "sum(6,2)", "--epsilon", str(found["epsilon"] - 1e-5), *right
+    ).data
     assert below["utility"] < 0.3 <= reached["utility"]
 
 
@@ -106,7 +110,11 @@ def test_a_pipe_is_not_waited_for(tmp_path, command):
 
 @pytest.mark.parametrize(
     ("goal", "says"),
-    [("", "this is a folder"), (".", "this is a folder"), ("no/such/x", "does not exist")],
+    [
+        ("", "this is a folder"),
+        (".", "this is a folder"),
+        ("no/such/x", "does not exist"),
+    ],
 )
 @pytest.mark.parametrize(
     "words",
@@ -124,7 +132,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
     run, monkeypatch, tmp_path, words, goal, says
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("tightrope.queries.query", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr(
+        "tightrope.queries.query", lambda *_, **__: pytest.fail("too late")
+    )
     refused = run(*words, goal)
     assert refused.code == 2
     assert is_one_line(refused)
@@ -148,7 +158,7 @@ def test_letters_that_the_terminal_cannot_write_are_spelled_out(form):
     found = in_a_shell(f"explain --epsilon 1 {form}", PYTHONIOENCODING="ascii")
     assert (found.returncode, found.stderr) == (0, b"")
     text = found.stdout.decode("ascii")
-    assert "\\u03b5 = 1: whatever" in text
+    assert "\\u03b5 = 1: any result" in text
     if form:
         assert json.loads(text)["sentences"][0].startswith("ε = 1")
 
@@ -156,7 +166,10 @@ def test_letters_that_the_terminal_cannot_write_are_spelled_out(form):
 @pytest.mark.parametrize("form", ["", "--json"])
 @pytest.mark.parametrize(
     ("goal", "code", "says"),
-    [(">&-", 0, b""), ("> /dev/full", 2, b"tightrope: output: No space left on device\n")],
+    [
+        (">&-", 0, b""),
+        ("> /dev/full", 2, b"tightrope: output: No space left on device\n"),
+    ],
     ids=["closed", "full"],
 )
 def test_output_that_goes_nowhere(form, goal, code, says):

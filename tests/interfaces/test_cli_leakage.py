@@ -10,14 +10,22 @@ from tightrope.leakage.bounds import explain
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (["--epsilon", "1", "--individuals", "50"], {"epsilon": "1", "individuals": 50}),
+        (
+            ["--epsilon", "1", "--individuals", "50"],
+            {"epsilon": "1", "individuals": 50},
+        ),
         (["--max-bits", "3", "--individuals", "9"], {"max_bits": 3, "individuals": 9}),
         (["--max-success", ".6", "--values", "3"], {"max_success": 0.6, "values": 3}),
     ],
 )
 def test_explain_json_is_the_library_result(run, words, arguments):
     data = run("explain", *words, "--json").data
-    assert {"epsilon", "leakage_bound_bits", "individual_bits", "attacker_success"} <= data.keys()
+    assert {
+        "epsilon",
+        "leakage_bound_bits",
+        "individual_bits",
+        "attacker_success",
+    } <= data.keys()
     assert data == explain(**arguments).as_dict()
 
 
@@ -54,7 +62,9 @@ def test_explain_refuses(run, words):
 def test_analyse_a_named_mechanism(run):
     data = run("analyse", "geometric:count(5)", "--epsilon", "ln(2)", "--json").data
     assert data["utility"] == pytest.approx(4 / 9, abs=1e-12)
-    assert data["min_entropy_leakage_bits"] == pytest.approx(math.log2(6 * 4 / 9), abs=1e-12)
+    assert data["min_entropy_leakage_bits"] == pytest.approx(
+        math.log2(6 * 4 / 9), abs=1e-12
+    )
     assert data["epsilon"] == pytest.approx(math.log(2), abs=1e-12)
     assert data["maximally_general"] is True
     assert {"min_capacity_bits", "shannon_leakage_bits", "dobrushin"} <= data.keys()

@@ -3,7 +3,7 @@
 import pytest
 
 from tightrope.papers import all_claims
-from tightrope.papers.claims import Claim
+from tightrope.papers.claims import PaperClaim
 from tightrope.report.paper_figures import FIGURES
 
 KEYS = {"paper", "result", "claimed", "computed", "verdict"}
@@ -60,7 +60,7 @@ def test_a_folder_that_cannot_be_made_is_refused(run, tmp_path) -> None:
 
 
 def test_an_unexplained_difference_fails(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = Claim("D", "Ex 0", "one and one", "3", sum, "", lambda: (2, ""))
+    wrong = PaperClaim("D", "Ex 0", "one and one", "3", sum, "", lambda: (2, ""))
     monkeypatch.setattr("tightrope.papers.all_claims", lambda papers=None: (wrong,))
     failed = run("papers", "--only", "D")
     assert failed.code == 1

@@ -18,7 +18,9 @@ def test_the_page_is_what_the_commands_say():
     assert kept == WRITER["page"](), "run scripts/write_cli_reference.py"
 
 
-@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=[words for words, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("words", "command"), COMMANDS, ids=[words for words, _ in COMMANDS]
+)
 def test_every_command_explains_itself(words, command):
     assert "Examples:" in command.help
     assert f"tightrope {words}" in command.help
@@ -27,6 +29,8 @@ def test_every_command_explains_itself(words, command):
         assert parameter.name == "help" or parameter.help.endswith("."), parameter.help
 
 
-@pytest.mark.parametrize(("words", "command"), COMMANDS, ids=[words for words, _ in COMMANDS])
+@pytest.mark.parametrize(
+    ("words", "command"), COMMANDS, ids=[words for words, _ in COMMANDS]
+)
 def test_every_command_takes_json(words, command):
     assert any("--json" in parameter.opts for parameter in command.params), words

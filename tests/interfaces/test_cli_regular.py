@@ -46,10 +46,17 @@ def test_not_regular_has_a_proof(run):
     data = run("regular", *words).data
     assert data["regular"] is False
     assert data["coordinates"] is None
-    assert sum(p * w for p, w in zip([0.7, 0.1, 0.1, 0.1], data["separating"], strict=True)) < 0
+    assert (
+        sum(
+            p * w for p, w in zip([0.7, 0.1, 0.1, 0.1], data["separating"], strict=True)
+        )
+        < 0
+    )
 
 
-@pytest.mark.parametrize(("level", "regular"), [("ln(2)", True), ("0.693", False), ("0.7", True)])
+@pytest.mark.parametrize(
+    ("level", "regular"), [("ln(2)", True), ("0.693", False), ("0.7", True)]
+)
 def test_example_3_is_regular_from_ln_2(run, level, regular):
     words = ["databases(5,4)", "--epsilon", level, "--prior", PEOPLE, "--json"]
     assert run("regular", *words).data["regular"] is regular

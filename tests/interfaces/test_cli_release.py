@@ -62,7 +62,10 @@ def counting(tmp_path):
 
 @pytest.fixture
 def people(tmp_path):
-    lines = ["id,age,region", *(f"{i},{i * 3},{['north', 'south'][i % 2]}" for i in range(25))]
+    lines = [
+        "id,age,region",
+        *(f"{i},{i * 3},{['north', 'south'][i % 2]}" for i in range(40)),
+    ]
     path = tmp_path / "people.csv"
     path.write_text("\n".join(lines) + "\n")
     return path
@@ -109,7 +112,11 @@ def test_from_a_table_to_a_reader(run, counting, people):
     assert kinds == ["open", "budget", "bind", "reserve", "charge", "answer"]
     assert len(run("ledger", "export", "ledger.db", "--json").data["entries"]) == 6
     both = run("ledger", "export", "ledger.db", "--out", "all.jsonl", "--json")
-    assert len(both.data["entries"]) == len(Path("all.jsonl").read_text().splitlines()) == 6
+    assert (
+        len(both.data["entries"])
+        == len(Path("all.jsonl").read_text().splitlines())
+        == 6
+    )
     assert run("ledger", "export", "ledger.db", "--out", "all.jsonl").code == 0
     assert Path("all.jsonl").read_text().splitlines() == exported
 
@@ -155,7 +162,10 @@ def test_a_receipt_signed_by_somebody_else_fails(run, counting, people, monkeypa
     key = run(*asked).data["receipt"]["public_key"]
     assert run("verify", "r.json", "--signer", key, "--json").data["genuine"]
     monkeypatch.setenv("TIGHTROPE_KEY", "forger.key")
-    for name in ("one.db", "two.db"):  # one key may serve several ledgers, made on purpose
+    for name in (
+        "one.db",
+        "two.db",
+    ):  # one key may serve several ledgers, made on purpose
         assert run("ledger", "init", name).code == 0
         assert run(*[word.replace("ledger.db", name) for word in asked]).code == 0
     assert run("verify", "r.json").code == 0  # whole in itself, whoever signed it
@@ -215,7 +225,12 @@ def test_bad_input_charges_nothing(run, counting, people, more, says):
 
 
 def ask(counting, people, **more):
-    options = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "facts": parse_facts(FACTS)}
+    options = {
+        "data": people,
+        "sql": PEOPLE,
+        "ledger": "ledger.db",
+        "facts": parse_facts(FACTS),
+    }
     return release(counting, **{**options, **more})
 
 
@@ -237,22 +252,37 @@ def test_parts_compose_in_parallel(counting, people):
         done = ask(counting, people, user="bob", part=("region", part))
     # Under change-one a person may move from one part to the other: both count.
     assert Ledger("ledger.db").account("table people").spent == 2 * done.charged
-    facts = parse_facts(FACTS.replace('budget = "5', 'neighbours = "add-remove"\nbudget = "5'))
+    facts = parse_facts(
+        FACTS.replace('budget = "5', 'neighbours = "add-remove"\nbudget = "5')
+    )
     near = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)",
                    neighbours="add-remove")  # fmt: skip
     for part in ("north", "south"):
-        done = ask(near, people, user="bob", part=("region", part), facts=facts, ledger="two.db")
+        done = ask(
+            near,
+            people,
+            user="bob",
+            part=("region", part),
+            facts=facts,
+            ledger="two.db",
+        )
     assert Ledger("two.db").account("table people").spent == done.charged
 
 
 def test_parts_that_are_drawn_anew_are_paid_anew(counting, people):
     """Otherwise north could be asked about twice for the price of once, as north and as south."""
-    facts = FACTS.partition("[users.ann]")[0].replace("budget", 'neighbours = "add-remove"\nbudget')
+    facts = FACTS.partition("[users.ann]")[0].replace(
+        "budget", 'neighbours = "add-remove"\nbudget'
+    )
     swapped = facts.replace('{ north = ["north"], south', '{ south = ["north"], north')
     made = certify(GeometricChannel(41, "ln(2)"), "count(40)", "ln(2)",
                    neighbours="add-remove")  # fmt: skip
     ledger = Ledger.create("parts.db")
-    for text, part, parts_paid in ((facts, "north", 1), (facts, "south", 1), (swapped, "south", 2)):
+    for text, part, parts_paid in (
+        (facts, "north", 1),
+        (facts, "south", 1),
+        (swapped, "south", 2),
+    ):
         done = release(made, data=people, sql=PEOPLE, ledger=ledger, facts=parse_facts(text),
                        part=("region", part))  # fmt: skip
         assert ledger.account("table people").spent == parts_paid * done.charged
@@ -263,7 +293,9 @@ def test_the_same_table_in_other_letters_has_no_second_budget(run, counting, peo
     assert run(*asked).code == 0
     again = [word.replace("from people", "from People") for word in asked]
     assert Fraction(run(*again, "--json").data["remaining"]) < 1
-    assert list(run("ledger", "show", "ledger.db", "--json").data["accounts"]) == ["table people"]
+    assert list(run("ledger", "show", "ledger.db", "--json").data["accounts"]) == [
+        "table people"
+    ]
 
 
 @pytest.mark.parametrize("place", ["people.csv", "people.parquet", "spark:people.parquet",
@@ -276,14 +308,20 @@ def test_a_file_has_no_second_budget_under_another_name(run, counting, people, p
     assert not Path("ledger.db").exists()
 
 
-def test_a_rule_with_a_remap_beside_it_releases_the_guess_too(run, people, tmp_path, monkeypatch):
+def test_a_rule_with_a_remap_beside_it_releases_the_guess_too(
+    run, people, tmp_path, monkeypatch
+):
     """A large count by rule is noise alone: its reader needs the remap that the file holds."""
     for module in (make, proofs):
         monkeypatch.setattr(module, "LISTED_WEIGHTS", 1)
     monkeypatch.setattr(make, "RULE_FROM", 2)
     count = query("count(40)")
-    sure = Consumer.of(count.graph, prior=[0.0] * 7 + [1.0] + [0.0] * 33, loss="absolute")
-    made = proofs.prove(design(count, "ln(2)", sure), count).save(tmp_path / "sure.tightrope")
+    sure = Consumer.of(
+        count.graph, prior=[0.0] * 7 + [1.0] + [0.0] * 33, loss="absolute"
+    )
+    made = proofs.prove(design(count, "ln(2)", sure), count).save(
+        tmp_path / "sure.tightrope"
+    )
     done = run(*words(made, people, "--budget", "2", "--json", "--key", "a")).data
     assert done["guess"] == 7
     again = run(*words(made, people, "--key", "a")).out
@@ -296,7 +334,9 @@ def test_other_answers_are_their_own_guess(run, counting, people):
     assert "drawn" not in run(*words(counting, people, "--key", "a")).out
 
 
-def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, people, monkeypatch):
+def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(
+    run, counting, people, monkeypatch
+):
     asked = words(counting, people, "--budget", "2")
     told = run(*asked, "--receipt", "nowhere/r.json")
     assert told.code == 2
@@ -311,20 +351,29 @@ def test_an_answer_that_cannot_be_handed_over_is_not_paid_for(run, counting, peo
     assert run("ledger", "show", "ledger.db", "--json").data["accounts"] == {}
 
 
-def test_who_gave_no_key_is_told_the_one_that_was_paid_with(counting, people, monkeypatch):
+def test_who_gave_no_key_is_told_the_one_that_was_paid_with(
+    counting, people, monkeypatch
+):
     ask = {"data": people, "sql": PEOPLE, "ledger": "ledger.db", "budget": 2}
     with monkeypatch.context() as broken:
         broken.setattr(
-            "tightrope.publish.sources.TextFile.fetch", Mock(side_effect=OSError("it broke off"))
+            "tightrope.publish.sources.TextFile.fetch",
+            Mock(side_effect=[[(40,)], OSError("it broke off")]),  # counted, then read
         )
-        with pytest.raises(SourceFailed, match=r"same key \(key [0-9a-f]{32}\)") as failed:
+        with pytest.raises(
+            SourceFailed, match=r"same key \(key [0-9a-f]{32}\)"
+        ) as failed:
             release(counting, **ask)
     key = str(failed.value)[-33:-1]
     assert Ledger("ledger.db").ticket(key).phase == "charged"
-    assert release(counting, **ask, key=key).remaining == 2 - charge_of(Epsilon.of("ln(2)"))
+    assert release(counting, **ask, key=key).remaining == 2 - charge_of(
+        Epsilon.of("ln(2)")
+    )
 
 
-def test_an_interrupt_before_the_charge_frees_the_reservation(counting, people, monkeypatch):
+def test_an_interrupt_before_the_charge_frees_the_reservation(
+    counting, people, monkeypatch
+):
     monkeypatch.setattr(Ledger, "charge", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         release(counting, data=people, sql=PEOPLE, ledger="ledger.db", budget=2)
@@ -333,7 +382,9 @@ def test_an_interrupt_before_the_charge_frees_the_reservation(counting, people, 
     assert [entry.kind for entry in ledger.entries()][-2:] == ["reserve", "cancel"]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"1": {"fraction": "1/0"}}', '{"1": {"a": 1}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '{"1": {"fraction": "1/0"}}', '{"1": {"a": 1}}']
+)
 def test_answers_that_are_none(run, counting, people, text):
     Path("answers.json").write_text(text)
     more = ("--query", "count(40)", "--answers", "answers.json", "--otherwise", "3")
@@ -346,7 +397,12 @@ def test_answers_that_are_none(run, counting, people, text):
 def test_the_facts_and_the_ledger_must_agree(counting, people):
     ask(counting, people, user="bob")
     with pytest.raises(InputError, match="correct the facts"):
-        ask(counting, people, user="bob", facts=parse_facts(FACTS.replace("5*ln(2)", "6*ln(2)")))
+        ask(
+            counting,
+            people,
+            user="bob",
+            facts=parse_facts(FACTS.replace("5*ln(2)", "6*ln(2)")),
+        )
 
 
 def test_the_mechanism_must_answer_the_question(counting, people):
@@ -380,7 +436,7 @@ def test_a_crash_after_the_charge_is_paid_once(counting, people, monkeypatch):
         raise SourceFailed("broken off")
 
     with monkeypatch.context() as patch:
-        patch.setattr("tightrope.publish.sealed.answers_of", broken)
+        patch.setattr("tightrope.publish.shapes.Count.answers", broken)
         with pytest.raises(SourceFailed):
             ask(counting, people, user="bob", key="k")
     ledger = Ledger("ledger.db")
@@ -433,7 +489,9 @@ def test_the_example_table(run, tmp_path):
         "--sql", "select count(*) from people where smokes = 'yes' and age < 60", "--json",
     ).data  # fmt: skip
     with (EXAMPLE / "people.csv").open(encoding="utf-8") as file:
-        truth = sum(r["smokes"] == "yes" and int(r["age"]) < 60 for r in csv.DictReader(file))
+        truth = sum(
+            r["smokes"] == "yes" and int(r["age"]) < 60 for r in csv.DictReader(file)
+        )
     assert abs(done["answer"] - truth) < 200
     assert done["remaining"] == "19/2"
 
@@ -448,14 +506,30 @@ def test_a_sum_is_told_as_the_number_itself(run, tmp_path):
         '[tables.young]\nsource = "young.csv"\npopulation = 25\nbudget = "9"\n'
         "[tables.young.columns]\nage = { bounds = [20, 24] }\n"
     )
-    made = ("certify", "geometric:sum(25,4)", "--epsilon", "2", "--out", "sum.tightrope")
+    made = (
+        "certify",
+        "geometric:sum(25,4)",
+        "--epsilon",
+        "2",
+        "--out",
+        "sum.tightrope",
+    )
     assert run(*made).code == 0
-    asked = ("release", "sum.tightrope", "--sql", "select sum(age) from young", "--key", "a")
+    asked = (
+        "release",
+        "sum.tightrope",
+        "--sql",
+        "select sum(age) from young",
+        "--key",
+        "a",
+    )
     drawn = run(*asked, "--json").data["answer"]
     shown = run(*asked).out
     assert re.search(rf"answer +{drawn + 500} ± ", shown)
     assert re.search(rf"drawn +{drawn} *\n", shown)
-    assert f"sum(25,4): {drawn + 500}" in run("ledger", "show").out
+    listed = run("ledger", "show").out
+    assert re.search(rf"\b{drawn + 500} *\n", listed)
+    assert "sum(age)" in listed
 
 
 def test_what_was_paid_and_not_answered_is_listed(run):

@@ -10,7 +10,15 @@ from tightrope.publish.sampler import Sampler
 @pytest.fixture
 def file(run, tmp_path):
     path = tmp_path / "count.tightrope"
-    done = run("certify", "geometric:count(5)", "--epsilon", "ln(2)", "--out", str(path), "--json")
+    done = run(
+        "certify",
+        "geometric:count(5)",
+        "--epsilon",
+        "ln(2)",
+        "--out",
+        str(path),
+        "--json",
+    )
     assert done.data["answers"] == 6
     return path
 
@@ -22,6 +30,7 @@ def test_certify_writes_what_the_library_makes(run, file):
 
 def test_verify_says_what_the_library_says(run, file):
     data = run("verify", str(file), "--json").data
+    assert data.pop("claim").startswith("Proved private")
     assert data == verify(file).as_dict()
     assert (data["private"], data["ratio"], data["reasons"]) == (True, "2/1", [])
     assert data["optimal_within"] is None
@@ -99,3 +108,28 @@ def test_json_that_is_no_receipt_says_only_that(run, tmp_path):
     assert found.code == 1
     assert "this is not a receipt" in found.out
     assert "None" not in found.out
+
+
+def test_both_judges_are_shown(run, tmp_path):
+    path = tmp_path / "sum.tightrope"
+    run("design", "sum(3,2)", "--epsilon", "1", "--out", str(path))
+    found = run("verify", str(path), "--second-judge", "--json").data
+    assert found["second_judge"] == {"verdict": "holds", "reason": ""}
+    assert "Second judge: holds." in run("verify", str(path), "--second-judge").out
+
+
+def test_a_refusal_of_the_second_judge_alone_fails(run, file, monkeypatch, tmp_path):
+    program = tmp_path / "judge"
+    program.write_text("#!/bin/sh\necho 'refused: a row does not sum to 2^bits'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TIGHTROPE_SECOND_JUDGE", str(program))
+    done = run("verify", str(file), "--second-judge")
+    assert done.code == 1
+    assert "Second judge: refused: a row does not sum to 2^bits." in done.out
+
+
+def test_a_second_judge_that_is_not_built(run, file, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_SECOND_JUDGE", "nowhere")
+    done = run("verify", str(file), "--second-judge")
+    assert done.code == 2
+    assert "the second judge is not built" in done.err

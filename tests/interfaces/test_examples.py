@@ -36,7 +36,9 @@ def test_every_promise_has_its_example() -> None:
     assert set(SAYS) <= {path.name for path in EXAMPLES}
 
 
-def test_the_page_and_the_file_of_a_design_are_written(monkeypatch, tmp_path, capsys) -> None:
+def test_the_page_and_the_file_of_a_design_are_written(
+    monkeypatch, tmp_path, capsys
+) -> None:
     monkeypatch.setattr(sys, "argv", ["x", str(tmp_path)])
     runpy.run_path(str(FOLDER / "design_and_prove.py"), run_name="__main__")
     assert (tmp_path / "report.html").stat().st_size > 10_000

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
-NAMES = re.findall(r"\| `(tightrope[\w.]*)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+NAMES = re.findall(
+    r"\| `(tightrope[\w.]*)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+)
 
 
 def test_every_row_says_where_the_word_lives():
-    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    rows = [
+        line
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line[:1] == "|"
+    ]
     heads = [row for row in rows if row.startswith(("| word", "|---"))]
     assert len(NAMES) == len(rows) - len(heads) > 40
 
@@ -33,7 +39,15 @@ def test_the_names_of_the_glossary_exist(name):
 
 
 def test_names_that_were_given_up_stay_away():
-    given_up = {"Band", "Cover", "Crowd", "Roof", "always_above", "equalised", "examine"}
+    given_up = {
+        "Band",
+        "Cover",
+        "Crowd",
+        "Roof",
+        "always_above",
+        "equalised",
+        "examine",
+    }
     given_up |= {"line_width", "Reader"}
     for path in (PAGE.parents[1] / "src").rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))

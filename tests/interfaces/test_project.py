@@ -7,6 +7,7 @@ import itertools
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -35,7 +36,9 @@ def project_files() -> list[Path]:
         check=True,
         text=True,
     ).stdout
-    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    return [
+        ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()
+    ]
 
 
 def lines_that_match(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
@@ -57,7 +60,9 @@ def lines_that_match(pattern: re.Pattern[str], files: list[Path]) -> list[str]:
 
 def test_no_drawer_for_odds_and_ends() -> None:
     drawers = {"utils.py", "helpers.py", "common.py", "util.py", "misc.py"}
-    found = [str(path.relative_to(ROOT)) for path in project_files() if path.name in drawers]
+    found = [
+        str(path.relative_to(ROOT)) for path in project_files() if path.name in drawers
+    ]
     assert not found, f"a function belongs to an idea: {found}"
 
 
@@ -82,18 +87,26 @@ def test_machine_paths_are_recognised(line: str, matches: bool) -> None:
 def test_lock_file_names_no_place() -> None:
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "://" not in lock
-    assert not re.search(r"^\s*(--index-url|--extra-index-url|--find-links|-[if] )", lock, re.M)
+    assert not re.search(
+        r"^\s*(--index-url|--extra-index-url|--find-links|-[if] )", lock, re.M
+    )
     assert "--hash=sha256:" in lock
 
 
 def test_lock_file_pins_every_declared_dependency() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     extras = itertools.chain.from_iterable(project["optional-dependencies"].values())
     declared = [*project["dependencies"], *extras]
-    names = {re.split(r"[\[<>=!~; ]", line)[0].lower() for line in declared} - {"tightrope"}
+    names = {re.split(r"[\[<>=!~; ]", line)[0].lower() for line in declared} - {
+        "tightrope"
+    }
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     pinned = set(re.findall(r"^([a-z0-9-]+)==", lock, re.M))
-    assert names <= pinned, f"run make lock: {sorted(names - pinned)} not in requirements.lock"
+    assert names <= pinned, (
+        f"run make lock: {sorted(names - pinned)} not in requirements.lock"
+    )
 
 
 def test_the_package_is_typed() -> None:
@@ -104,12 +117,17 @@ def test_the_package_is_typed() -> None:
 
 
 def test_architecture_is_one_page() -> None:
-    assert len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines()) <= LONGEST_MAP
+    assert (
+        len((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").splitlines())
+        <= LONGEST_MAP
+    )
 
 
 def test_architecture_knows_every_room() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rooms = [path.parent.name for path in (ROOT / "src/tightrope").glob("*/__init__.py")]
+    rooms = [
+        path.parent.name for path in (ROOT / "src/tightrope").glob("*/__init__.py")
+    ]
     missing = [room for room in rooms if f"`{room}/`" not in text]
     assert not missing, f"add to the map: {missing}"
 
@@ -148,10 +166,37 @@ def test_make_help_lists_every_target() -> None:
         capture_output=True,
         check=True,
         text=True,
-        env={k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL"}},
+        env={
+            k: v for k, v in os.environ.items() if k not in {"MAKEFLAGS", "MAKELEVEL"}
+        },
     ).stdout
     listed = set(re.findall(r"^  make ([a-z-]+) +\S", shown, re.M))
     assert listed == targets
+
+
+def test_pre_commit_runs_what_make_lint_runs() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", makefile, re.M)
+    assert recipe is not None
+    linted = re.sub(r"^\t@\$\(BIN\)", ".venv/bin", recipe[1], flags=re.M).splitlines()
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    entries = re.findall(r"entry: (.*)", hooks)
+    # Ruff gets the changed files in place of the folder.
+    assert entries == [line.removesuffix(" .") for line in linted]
+
+
+def test_dist_finds_the_example_and_notices_other_bytes(tmp_path: Path) -> None:
+    make_dist = runpy.run_path(str(ROOT / "scripts/make_dist.py"))
+    command, margins = make_dist["example"]()
+    assert command.startswith("tightrope ask ")
+    assert "± 4" in margins
+    for folder, text in (("a", "1"), ("b", "1"), ("c", "2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.whl").write_text(text)
+    one, same, other = ([tmp_path / folder / "x.whl"] for folder in "abc")
+    make_dist["check_same"](one, same)
+    with pytest.raises(SystemExit, match="other bytes"):
+        make_dist["check_same"](one, other)
 
 
 @pytest.mark.parametrize("name", [".ci/run", "scripts/debian-packages"])
@@ -193,7 +238,9 @@ def blocks() -> list[Block]:
         for fence in FENCE.finditer(text):
             indent, info, code = fence.groups()
             code = re.sub(rf"^{indent}", "", code, flags=re.M)
-            found.append(Block(path, text.count("\n", 0, fence.start()) + 1, info.strip(), code))
+            found.append(
+                Block(path, text.count("\n", 0, fence.start()) + 1, info.strip(), code)
+            )
     return found
 
 
@@ -206,7 +253,9 @@ SHOWN = [block for block in BLOCKS if block.info == "bash"]
 
 def story(block: Block) -> list[Block]:
     """The blocks of a page up to this one that share its names: ``python run on`` goes on."""
-    before = [one for one in PYTHON if one.path == block.path and one.line <= block.line]
+    before = [
+        one for one in PYTHON if one.path == block.path and one.line <= block.line
+    ]
     first = max(k for k, one in enumerate(before) if one.info == "python run")
     return before[first:]
 
@@ -249,7 +298,9 @@ def run_console(code: str) -> None:
             continue
         meant = re.search(r"# exit (\d+)\s*$", command)
         status, printed = call(shlex.split(command, comments=True))
-        assert status == (int(meant[1]) if meant else 0), f"{command}: exit {status}\n{printed}"
+        assert status == (int(meant[1]) if meant else 0), (
+            f"{command}: exit {status}\n{printed}"
+        )
         if expected.strip():
             same = Shown().check_output(expected.strip(), printed.strip(), CHECKS)
             assert same, f"{command}\n-- shown\n{expected}\n-- printed\n{printed}"
@@ -273,7 +324,9 @@ def parse(arguments: list[str]) -> None:
 
     command: Any = typer.main.get_command(app)
     while True:
-        context = command.make_context(arguments[0], arguments[1:], resilient_parsing=False)
+        context = command.make_context(
+            arguments[0], arguments[1:], resilient_parsing=False
+        )
         if not hasattr(command, "resolve_command"):
             return
         arguments = [*context._protected_args, *context.args]
@@ -296,7 +349,11 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_python_blocks_are_marked_to_run() -> None:
-    loose = [str(block) for block in BLOCKS if block.info.startswith(("python", "py", "pycon"))]
+    loose = [
+        str(block)
+        for block in BLOCKS
+        if block.info.startswith(("python", "py", "pycon"))
+    ]
     assert loose == [str(block) for block in PYTHON], "write ```python run"
 
 
@@ -310,7 +367,9 @@ def test_python_block_runs(block: Block) -> None:
         kept = shown_picture(block.path, drawn.name)
         # What is published is drawn anew each time.
         same = "tr.ask(" in block.code or same_picture(read(drawn), read(kept))
-        assert same, f"{drawn} is not what {block.path.name} shows: run scripts/draw_gallery.py"
+        assert same, (
+            f"{drawn} is not what {block.path.name} shows: run scripts/draw_gallery.py"
+        )
 
 
 def read(path: Path) -> str:
@@ -331,7 +390,9 @@ def same_picture(one: str, other: str, tolerance: float = 0.1) -> bool:
     for text in (one, other):
         # Names are digests of what is drawn; a heat map is an image inside.
         plain = re.sub(r'(?:id="|#|url\(#)\w+|base64,[^"]+', "", text)
-        told.append((number.sub("", plain), [float(found) for found in number.findall(plain)]))
+        told.append(
+            (number.sub("", plain), [float(found) for found in number.findall(plain)])
+        )
     (words, first), (same, second) = told
     return words == same and all(
         abs(a - b) <= tolerance for a, b in zip(first, second, strict=True)
@@ -355,11 +416,17 @@ def test_every_picture_of_the_gallery_is_drawn_by_a_program_above_it() -> None:
 
 def test_every_picture_is_shown() -> None:
     pages = "".join(map(read, [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]))
-    kept = [path.name for path in (ROOT / "docs").rglob("*.*") if path.suffix in (".svg", ".png")]
+    kept = [
+        path.name
+        for path in (ROOT / "docs").rglob("*.*")
+        if path.suffix in (".svg", ".png")
+    ]
     assert [name for name in kept if f"/{name})" not in pages] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 @pytest.mark.usefixtures("plain_terminal")
 def test_console_blocks_of_a_page_run(page: Path) -> None:
     from statsmodels.datasets import fair
@@ -381,7 +448,11 @@ def test_commands_that_are_only_shown_exist(block: Block) -> None:
 
 
 def test_wrong_commands_are_noticed() -> None:
-    for command in ("tightrope ask --no-such-option", "tightrope ledger nothing", "tightrope x"):
+    for command in (
+        "tightrope ask --no-such-option",
+        "tightrope ledger nothing",
+        "tightrope x",
+    ):
         with pytest.raises(Exception, match="No such"):
             parse(command.split())
 

@@ -64,7 +64,8 @@ def test_every_public_name_of_a_room_is_in_the_reference(room) -> None:
     missing = [
         name
         for name, thing in things.items()
-        if (inspect.isclass(thing) or inspect.isfunction(thing)) and not covered(thing, name)
+        if (inspect.isclass(thing) or inspect.isfunction(thing))
+        and not covered(thing, name)
     ]
     assert not missing, f"add to docs/reference: {missing}"
 
@@ -81,7 +82,9 @@ def test_functions_of_the_papers_page_are_in_the_reference(name) -> None:
 
 def test_the_front_lists_every_page() -> None:
     front = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES if f"({page.name})" not in front] == ["index.md"]
+    assert [page.name for page in PAGES if f"({page.name})" not in front] == [
+        "index.md"
+    ]
 
 
 def test_front_names_are_in_the_reference() -> None:

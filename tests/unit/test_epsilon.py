@@ -11,7 +11,13 @@ from hypothesis import given, strategies as st
 
 from tightrope import Epsilon, InputError
 from tightrope.channels import GeometricChannel
-from tightrope.epsilon import EXACT_BITS, LARGEST, RATIO_ACCURACY, SMALLEST, simplest_between
+from tightrope.epsilon import (
+    EXACT_BITS,
+    LARGEST,
+    RATIO_ACCURACY,
+    SMALLEST,
+    simplest_between,
+)
 
 DIGITS = decimal.Context(prec=320)
 
@@ -34,9 +40,29 @@ def shortfall(epsilon: Epsilon) -> Decimal:
 
 RANDOM = np.random.default_rng(20)
 LEVELS = [
-    *(0.1, 0.5, 0.693147, 1.0, 1.35, 2, 5, 10, 100, 499.5, LARGEST, SMALLEST, 1e-9, 1e-5),
+    *(
+        0.1,
+        0.5,
+        0.693147,
+        1.0,
+        1.35,
+        2,
+        5,
+        10,
+        100,
+        499.5,
+        LARGEST,
+        SMALLEST,
+        1e-9,
+        1e-5,
+    ),
     *("ln(2)/2", "ln(3)/2", "2*ln(3)/5", "0.123456789*ln(3)", "ln(10)/7", "1/3*ln(2)"),
-    *("1e9*ln(1.0000001)", "12345*ln(1.0001)", "0.999999*ln(3/2)", "0.5*ln(1.000000001)"),
+    *(
+        "1e9*ln(1.0000001)",
+        "12345*ln(1.0001)",
+        "0.999999*ln(3/2)",
+        "0.5*ln(1.000000001)",
+    ),
     *(Fraction(22, 7), Decimal("0.7"), np.float64(0.3), np.int64(3)),
     *(float(x) for x in 10 ** RANDOM.uniform(-11, 2.6, 150)),
 ]
@@ -46,7 +72,11 @@ LEVELS = [
 def test_ratio_is_just_below_the_exponential(level: float) -> None:
     epsilon = Epsilon.of(level)
     assert not epsilon.exact
-    assert 0 < shortfall(epsilon) <= Decimal(RATIO_ACCURACY.numerator) / RATIO_ACCURACY.denominator
+    assert (
+        0
+        < shortfall(epsilon)
+        <= Decimal(RATIO_ACCURACY.numerator) / RATIO_ACCURACY.denominator
+    )
 
 
 def test_a_ratio_above_would_be_noticed() -> None:
@@ -87,7 +117,8 @@ def test_an_exact_ratio_too_long_to_hold_is_replaced_by_one_below() -> None:
 
 @given(
     st.fractions(min_value=Fraction(1, 10**6), max_value=100, max_denominator=10**6),
-    st.none() | st.fractions(min_value=Fraction(11, 10), max_value=50, max_denominator=100),
+    st.none()
+    | st.fractions(min_value=Fraction(11, 10), max_value=50, max_denominator=100),
 )
 def test_any_level_keeps_its_promise_and_reads_back(
     multiple: Fraction, base: Fraction | None
@@ -146,7 +177,13 @@ def test_refusals_say_what_must_hold(value: object, says: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["ln(1.001)", "1000000*ln(1.000000001)", "ln(2.00000001)", "ln(1e400)/2", "ln(1e330)/100"],
+    [
+        "ln(1.001)",
+        "1000000*ln(1.000000001)",
+        "ln(2.00000001)",
+        "ln(1e400)/2",
+        "ln(1e330)/100",
+    ],
 )
 def test_floats_of_a_level_are_the_nearest_ones(text: str) -> None:
     """Bases near 1 have close logarithms, and huge ones are beyond the range of floats."""
@@ -184,7 +221,9 @@ def test_scaled_by_a_length() -> None:
     st.fractions(min_value=0, max_value=10).filter(bool),
     st.fractions(min_value=0, max_value=1, max_denominator=1000).filter(bool),
 )
-def test_simplest_between_has_the_least_denominator(low: Fraction, width: Fraction) -> None:
+def test_simplest_between_has_the_least_denominator(
+    low: Fraction, width: Fraction
+) -> None:
     found = simplest_between(low, low + width)
     assert low <= found <= low + width
     for denominator in range(1, min(found.denominator, 200)):

@@ -43,9 +43,13 @@ def test_whole_numbers_are_taken_from_anyone(value: object) -> None:
     assert whole_number(value, "the count", 2) == value
 
 
-@pytest.mark.parametrize("value", [1, -3, True, 2.0, "3", None, float("nan"), np.float64(4), [2]])
+@pytest.mark.parametrize(
+    "value", [1, -3, True, 2.0, "3", None, float("nan"), np.float64(4), [2]]
+)
 def test_anything_else_is_refused_by_name(value: object) -> None:
-    with pytest.raises(InputError, match=r"^the count must be a whole number of at least 2, got "):
+    with pytest.raises(
+        InputError, match=r"^the count must be a whole number of at least 2, got "
+    ):
         whole_number(value, "the count", 2)
 
 

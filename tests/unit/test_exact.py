@@ -83,7 +83,9 @@ def product(*factors: list[int]) -> fmpz_poly:
 
 
 def test_all_roots_between_0_and_1():
-    p = product([-1, 2], [-1, 3], [-2, 3], [-2, 0, 5], [1, 0, 1], [-3, 2], [0, 1], [-1, 1])
+    p = product(
+        [-1, 2], [-1, 3], [-2, 3], [-2, 0, 5], [1, 0, 1], [-3, 2], [0, 1], [-1, 1]
+    )
     found = [float(root) for root in unit_roots([p, p * p])]
     assert found == pytest.approx([1 / 3, 1 / 2, math.sqrt(2 / 5), 2 / 3], abs=1e-15)
     assert unit_roots([fmpz_poly([1, 1, 1]), fmpz_poly([-7, 2]), fmpz_poly([])]) == []
@@ -99,7 +101,10 @@ def test_close_roots_are_told_apart(far):
         assert root.low < root.high < after.low
         assert root.is_root_of(root.polynomial * fmpz_poly([5, 7]))
         assert not root.is_root_of(after.polynomial)
-        assert sign_at(root.polynomial, root.low) * sign_at(root.polynomial, root.high) == -1
+        assert (
+            sign_at(root.polynomial, root.low) * sign_at(root.polynomial, root.high)
+            == -1
+        )
 
 
 def test_roots_close_to_the_ends_are_not_lost():

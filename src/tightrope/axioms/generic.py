@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.arrays import Nodes
 from tightrope.channels import Channel, IntegerChannel
 from tightrope.channels.privacy import check_sizes
 from tightrope.epsilon import Epsilon, Level
@@ -77,14 +78,20 @@ class PrivacyBound:
         samples: int = 257,
         lines: Iterable[tuple[Fraction, Fraction]] = (),
     ) -> None:
-        self._function, self.name, self.lines = function, name, tuple(lines)
+        self._function = function
+        self.name = name
+        self.lines = tuple(lines)
         self.points: tuple[tuple[Fraction, Fraction], ...] = ()
+        # Sampling cannot prove concavity of a function; it refutes what is plainly not concave.
         grid = [k / (samples - 1) for k in range(samples)]
         values = [self(a) for a in grid]
         if abs(values[-1] - 1) > GENERIC_TOLERANCE:
             raise InputError(f"a bound must have M(1) = 1, got {values[-1]:g}")
-        for a, low, here, high in zip(grid[1:], values, values[1:], values[2:], strict=False):
-            if not math.isfinite(here) or not -GENERIC_TOLERANCE <= here <= 1 + GENERIC_TOLERANCE:
+        for a, low, here, high in zip(
+            grid[1:], values, values[1:], values[2:], strict=False
+        ):
+            # Written so that NaN is refused too.
+            if not -GENERIC_TOLERANCE <= here <= 1 + GENERIC_TOLERANCE:
                 raise InputError(f"M(a) must be in [0, 1], got M({a:g}) = {here:g}")
             if here < (low + high) / 2 - GENERIC_TOLERANCE:
                 raise InputError(
@@ -95,10 +102,14 @@ class PrivacyBound:
     @classmethod
     def _least(cls, lines: list[tuple[Fraction, Fraction]], name: str) -> PrivacyBound:
         floats = [(float(slope), float(height)) for slope, height in lines]
-        return cls(lambda a: min(slope * a + b for slope, b in floats), name, lines=lines)
+        return cls(
+            lambda a: min(slope * a + b for slope, b in floats), name, lines=lines
+        )
 
     @classmethod
-    def approximate(cls, epsilon: Level, delta: float | Fraction | str = 0) -> PrivacyBound:
+    def approximate(
+        cls, epsilon: Level, delta: float | Fraction | str = 0
+    ) -> PrivacyBound:
         r"""Return (ε, δ)-privacy, :math:`\min\{1,\; e^ε a + δ,\; 1 - e^{-ε}(1 - a - δ)\}`.
 
         With δ = 0 it is ε-privacy, :math:`M(a) = \min\{e^ε a,\; 1 - e^{-ε}(1-a)\}` [D, §2.1].
@@ -116,10 +127,13 @@ class PrivacyBound:
         >>> bound.exact(Fraction(1, 4)), bound(0.0)
         (Fraction(3, 5), 0.1)
         """
-        level, spared = Epsilon.of(epsilon), to_exact(delta)
+        level = Epsilon.of(epsilon)
+        spared = to_exact(delta)
         if not 0 <= spared <= 1:
             raise InputError(f"δ must be in [0, 1], got {delta}")
-        ratio, tail = level.ratio, f", {float(spared):g}" if spared else ""
+        ratio = level.ratio
+        tail = f", {float(spared):g}" if spared else ""
+        # 1, e^ε a + δ and 1 − e^{−ε}(1 − a − δ), as slope and height at 0.
         lines = [
             (Fraction(0), Fraction(1)),
             (ratio, spared),
@@ -147,6 +161,7 @@ class PrivacyBound:
         """
         given = tuple((to_exact(a), to_exact(b)) for a, b in points)
         places = [a for a, _ in given]
+        # The last place has M(1) = 1: a certain event stays certain.
         if len(places) < 2 or places[0] != 0 or places[-1] != 1 or given[-1][1] != 1:
             raise InputError("a table must go from a = 0 to a = 1 with M(1) = 1")
         if any(a >= b for a, b in pairwise(places)):
@@ -156,12 +171,16 @@ class PrivacyBound:
         slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(given)]
         for place, (before, after) in zip(places[1:], pairwise(slopes), strict=False):
             if after > before:
-                raise InputError(f"a bound must be concave, but its slope grows at a = {place}")
-        # A concave function is the least of the lines through its pieces.
-        lines = [(slope, b - slope * a) for slope, (a, b) in zip(slopes, given, strict=False)]
-        made = cls._least(lines, f"table of {len(places)} points")
-        made.points = given
-        return made
+                raise InputError(
+                    f"a bound must be concave, but its slope grows at a = {place}"
+                )
+        # A concave piecewise linear function is the minimum of the lines through its pieces.
+        lines = [
+            (slope, b - slope * a) for slope, (a, b) in zip(slopes, given, strict=False)
+        ]
+        bound = cls._least(lines, f"table of {len(places)} points")
+        bound.points = given
+        return bound
 
     def __call__(self, a: float) -> float:
         """Return M(a)."""
@@ -169,19 +188,23 @@ class PrivacyBound:
 
     def exact(self, a: Fraction) -> Fraction | None:
         """Return a bound on M(a) from below as a fraction, M(a) itself where it is one."""
+        # The least of the lines is M, and fractions keep it exact.
         return min((slope * a + height for slope, height in self.lines), default=None)
 
     def lower(self, a: float) -> float:
         """Return m(a) = 1 - M(1 - a)."""
         if not self.lines:
             return 1 - self(1 - a)
-        return max(float(1 - height - slope) + float(slope) * a for slope, height in self.lines)
+        # m(a) = 1 - M(1 - a), line by line: no cancellation near a = 0.
+        return max(
+            float(1 - height - slope) + float(slope) * a for slope, height in self.lines
+        )
 
     def __repr__(self) -> str:
         return f"<PrivacyBound {self.name}>"
 
 
-Rule = PrivacyBound | Callable[[int, int], PrivacyBound]
+BoundRule = PrivacyBound | Callable[[int, int], PrivacyBound]
 
 
 @dataclass(frozen=True)
@@ -215,7 +238,7 @@ class GenericCheck:
 
     private: bool
     pair: tuple[int, int] | None
-    outputs: tuple[int, ...]
+    outputs: Nodes
     probability: Fraction | float
     neighbour_probability: Fraction | float
     allowed: Fraction | float
@@ -230,7 +253,7 @@ class GenericCheck:
 def is_generic_private(
     channel: Channel,
     graph: AnswerGraph,
-    bound: Rule | Level,
+    bound: BoundRule | Level,
     *,
     tolerance: float = GENERIC_TOLERANCE,
 ) -> GenericCheck:
@@ -263,12 +286,15 @@ def is_generic_private(
     check_sizes(channel, graph)
     rule = _rule(bound, graph)
     pairs = (pair for i, h in graph.edges() for pair in ((i, h), (h, i)))
-    found = (_check_pair(channel, *pair, rule(*pair), tolerance) for pair in pairs)
+    checks = (_check_pair(channel, *pair, rule(*pair), tolerance) for pair in pairs)
     nothing = GenericCheck(True, None, (), 0.0, 0.0, 1.0, 1.0, True, 0.0)
-    return min(found, key=lambda check: (check.private, check.margin), default=nothing)
+    # A broken pair first, then the smallest margin.
+    return min(checks, key=lambda check: (check.private, check.margin), default=nothing)
 
 
-def likelihood_curve(channel: Channel, i: int, h: int) -> tuple[list[int], list[Any], list[Any]]:
+def likelihood_curve(
+    channel: Channel, i: int, h: int
+) -> tuple[list[int], list[Any], list[Any]]:
     r"""Return outputs by falling likelihood ratio, and the sums of both rows along them.
 
     The points (a, b) are the upper border of all :math:`(P(O \mid i), P(O \mid h))`: what a
@@ -288,20 +314,25 @@ def likelihood_curve(channel: Channel, i: int, h: int) -> tuple[list[int], list[
      [Fraction(1, 2), Fraction(3, 4), Fraction(1, 1)])
     """
     if isinstance(channel, IntegerChannel):
-        p, q = channel.weights[i].tolist(), channel.weights[h].tolist()
-        live = [o for o in range(len(p)) if p[o] or q[o]]
-        live.sort(key=lambda o: (p[o] == 0, Fraction(q[o], p[o] or 1)), reverse=True)
+        p = channel.weights[i].tolist()
+        q = channel.weights[h].tolist()
+        order = [o for o in range(len(p)) if p[o] or q[o]]
+        # p = 0 sorts first: an infinite likelihood ratio.
+        order.sort(key=lambda o: (p[o] == 0, Fraction(q[o], p[o] or 1)), reverse=True)
         return (
-            live,
-            [Fraction(s, channel.total) for s in accumulate(p[o] for o in live)],
-            [Fraction(s, channel.total) for s in accumulate(q[o] for o in live)],
+            order,
+            [Fraction(s, channel.total) for s in accumulate(p[o] for o in order)],
+            [Fraction(s, channel.total) for s in accumulate(q[o] for o in order)],
         )
-    p_row, q_row = channel.row(i), channel.row(h)
-    some = np.flatnonzero((p_row > 0) | (q_row > 0))
+    p_row = channel.row(i)
+    q_row = channel.row(h)
+    possible = np.flatnonzero((p_row > 0) | (q_row > 0))
     with np.errstate(divide="ignore"):
-        ratios = np.where(p_row[some] > 0, q_row[some] / p_row[some], np.inf)
-    live = some[np.argsort(-ratios, kind="stable")].tolist()
-    return live, np.cumsum(p_row[live]).tolist(), np.cumsum(q_row[live]).tolist()
+        ratios = np.where(
+            p_row[possible] > 0, q_row[possible] / p_row[possible], np.inf
+        )
+    order = possible[np.argsort(-ratios, kind="stable")].tolist()
+    return order, np.cumsum(p_row[order]).tolist(), np.cumsum(q_row[order]).tolist()
 
 
 def _check_pair(
@@ -310,10 +341,12 @@ def _check_pair(
     order, below, above = likelihood_curve(channel, i, h)
     zero: Any = Fraction(0) if isinstance(channel, IntegerChannel) else 0.0
     places = list(zip([zero, *below], [zero, *above], strict=True))
+    # Exact only if both the weights and the bound are fractions.
     exact = isinstance(channel, IntegerChannel) and bound.exact(Fraction(0)) is not None
     allowed = [bound.exact(a) if exact else bound(float(a)) for a, _ in places]
     margins = [m - b for m, (_, b) in zip(allowed, places, strict=True)]
-    # The empty set and all outputs together say nothing unless M itself is odd there.
+    # Sets along falling likelihood ratio suffice (Neyman–Pearson); where M is concave, one of
+    # them comes closest to it.
     k = min(range(len(margins)), key=margins.__getitem__)
     slack = 0.0 if exact else tolerance
     return GenericCheck(
@@ -328,13 +361,17 @@ def _check_pair(
     )
 
 
-def _rule(bound: Rule | Level, graph: AnswerGraph) -> Callable[[int, int], PrivacyBound]:
+def _rule(
+    bound: BoundRule | Level, graph: AnswerGraph
+) -> Callable[[int, int], PrivacyBound]:
     if isinstance(bound, PrivacyBound):
         return lambda i, h: bound
     if isinstance(bound, Epsilon | int | float | str | Fraction):
         level = Epsilon.of(bound)
-        # An edge of another length than 1 has another level.
-        scaled = functools.cache(lambda far: PrivacyBound.approximate(level.scaled(far)))
+        # On an edge of length ℓ the level is ε·ℓ.
+        scaled = functools.cache(
+            lambda far: PrivacyBound.approximate(level.scaled(far))
+        )
         return lambda i, h: scaled(graph.distance(i, h))
     return bound
 
@@ -374,9 +411,9 @@ def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
     if not (math.isfinite(shift) and shift > 0):
         raise InputError(f"the shift must be positive and finite, got {shift}")
     growth = math.exp(shift)
-    # 1 - M(1-a) is this far from m(a) in floats; the bound may only get larger by it.
+    # 1 - M(1-a) is within this of m(a) in floats; it only makes the bound larger.
     rounding = 2**-52
-    # M(a)/a falls and m(a)/a grows with a, so both conditions hold up to one place.
+    # M(a)/a falls and m(a)/a grows with a, so both conditions hold on an interval from 0.
     return LogOdds(
         _last(lambda a: bound(a) >= growth * a),
         _last(lambda a: growth * bound.lower(a) <= a + rounding),
@@ -385,6 +422,7 @@ def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
 
 def _last(test: Callable[[float], bool], parts: int = 10**12) -> float:
     """Return where a condition that holds up to some place ends, rounded upwards."""
+    # Bisection over 10^12 steps, rounded upwards: the bound is never too small.
     held = bisect_left(range(1, parts + 1), True, key=lambda k: not test(k / parts))
     return min(1.0, (held + 1) / parts) if held else 0.0
 
@@ -406,8 +444,11 @@ def log_odds(channel: Channel, truth: int, other: int, shift: float) -> LogOdds:
     >>> log_odds(Channel([[0.75, 0.25], [0.25, 0.75]]), 0, 1, 1.0)
     LogOdds(towards=0.25, away=0.75)
     """
-    p, q = channel.row(truth), channel.row(other)
+    p = channel.row(truth)
+    q = channel.row(other)
     live = p > 0
     with np.errstate(divide="ignore"):
         moves = np.log(q[live] / p[live])
-    return LogOdds(float(p[live][moves >= shift].sum()), float(p[live][moves <= -shift].sum()))
+    return LogOdds(
+        float(p[live][moves >= shift].sum()), float(p[live][moves <= -shift].sum())
+    )

@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from tightrope.arrays import Pair
 from tightrope.channels import Channel, IntegerChannel, rational
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError, TooLarge
@@ -38,7 +39,10 @@ def determinant_utility(channel: Channel) -> Fraction | float:
     """
     rows, columns = channel.shape
     if rows != columns:
-        raise InputError(f"a determinant needs a square channel, got {rows} × {columns}")
+        raise InputError(
+            f"a determinant needs a square channel, got {rows} × {columns}"
+        )
+    # |det(W/T)| = |det W| / T^n
     if isinstance(channel, IntegerChannel):
         return Fraction(abs(determinant(channel.weights)), channel.total**rows)
     return float(np.exp(np.linalg.slogdet(channel.matrix())[1]))
@@ -53,7 +57,7 @@ class DobrushinOptimum:
     value
         The utility.
     pair
-        Two answers as far apart as possible: the rows that are told apart best.
+        Two answers as far apart as possible: the rows that differ most.
     channel
         A mechanism with two outputs that reaches it, with integer weights.
     exact
@@ -67,7 +71,7 @@ class DobrushinOptimum:
     """
 
     value: float
-    pair: tuple[int, int]
+    pair: Pair
     channel: IntegerChannel
     exact: Fraction
 
@@ -108,8 +112,11 @@ def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
     below = _climb(length, ratio)
     rows = [(1 - below[int(d)], below[int(d)]) for d in graph.distances_from(start)]
     channel = rational(rows, inputs=graph.labels if graph.size <= 10_000 else None)
+    # −e^{−εd/2} for an even length d, −2 e^{−ε(d−1)/2}/(1 + e^ε) for an odd one.
     half, odd = divmod(length, 2)
-    value = -math.exp(-float(level) * half) * (2 / (1 + math.exp(float(level))) if odd else 1)
+    value = -math.exp(-float(level) * half)
+    if odd:
+        value *= 2 / (1 + math.exp(float(level)))
     # The rows of the two ends overlap in the smaller probability of either output.
     return DobrushinOptimum(value, (start, end), channel, -2 * below[0])
 
@@ -117,12 +124,14 @@ def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
 def _climb(length: int, ratio: Fraction) -> list[Fraction]:
     """Return the probability of output 1 at each distance: as small, then as large as allowed."""
     half, odd = divmod(length, 2)
+    # Up to the middle by e^ε per step, then 1 − p falls by e^ε per step; an odd length has an
+    # edge in the middle, from 1/(1+e^ε) to e^ε/(1+e^ε).
     top = 1 / (1 + ratio) if odd else Fraction(1, 2)
     rising = [top / ratio ** (half - j) for j in range(half + 1)]
     return [*rising, *(1 - p for p in reversed(rising[: half + odd]))]
 
 
-def _far_pair(graph: AnswerGraph, starts: int = 20_000) -> tuple[int, int]:
+def _far_pair(graph: AnswerGraph, starts: int = 20_000) -> Pair:
     """Return two answers as far apart as possible, looking from some of them."""
     for start in range(min(graph.size, starts)):
         distances = graph.distances_from(start)

@@ -24,7 +24,7 @@ from tightrope.channels import IntegerChannel, rational
 from tightrope.errors import InputError, TextError, whole_number
 
 Predicate = Callable[[Fraction, Fraction], bool]
-Point = tuple[Fraction, Fraction]
+BoundPoint = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class PredicateReport:
     """
 
     conditions: tuple[Condition, ...]
-    upper: tuple[Point, ...]
-    lower: tuple[Point, ...]
+    upper: tuple[BoundPoint, ...]
+    lower: tuple[BoundPoint, ...]
     nearest: PrivacyBound
     symmetric: bool
 
@@ -129,20 +129,24 @@ def check_axioms(predicate: Predicate, *, steps: int = 64) -> PredicateReport:
     >>> [c.name for c in report.conditions if not c.holds], report.breach.axiom
     (['M is concave'], 'random choice')
     """
-    asked = _Grid(predicate, whole_number(steps, "the number of steps", 2, 4096))
-    around = all(top >= a for a, top in asked.border)
-    found = {
-        "q(a, a) holds": asked.diagonal(),
-        "the b allowed for an a form an interval": asked.intervals(),
-        "M grows towards (1, 1) at least as post-processing does": asked.growth(),
-        "M is concave": asked.concavity(),
+    grid = _Grid(predicate, whole_number(steps, "the number of steps", 2, 4096))
+    contains_diagonal = all(top >= a for a, top in grid.border)
+    violations = {
+        "q(a, a) holds": grid.diagonal(),
+        "the b allowed for an a form an interval": grid.intervals(),
+        "M grows towards (1, 1) at least as post-processing does": grid.growth(),
+        "M is concave": grid.concavity(),
     }
-    conditions = [Condition(name, breach is None, breach) for name, breach in found.items()]
-    # Both readings of q are taken together, so that M(a) ≥ a is all that is left to ask.
-    conditions.insert(2, Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", around, None))
-    lower = tuple((1 - a, 1 - b) for a, b in reversed(asked.border))
+    conditions = [
+        Condition(name, breach is None, breach) for name, breach in violations.items()
+    ]
+    # q is read in both directions at once, so that of this condition only M(a) ≥ a remains.
+    conditions.insert(
+        2, Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", contains_diagonal, None)
+    )
+    lower = tuple((1 - a, 1 - b) for a, b in reversed(grid.border))
     return PredicateReport(
-        tuple(conditions), asked.border, lower, _hull(asked.border), asked.symmetric
+        tuple(conditions), grid.border, lower, _hull(grid.border), grid.symmetric
     )
 
 
@@ -156,7 +160,10 @@ class _Grid:
         self.symmetric = all(
             bool(predicate(a, b)) == bool(predicate(1 - a, 1 - b)) for a, b in pairs
         )
-        self.allowed = {a: [b for b in self.grid if self._both(a, b)] for a in self.grid}
+        # Read in both directions: O and its complement must both be allowed.
+        self.allowed = {
+            a: [b for b in self.grid if self._both(a, b)] for a in self.grid
+        }
         #: The points (a, M(a)).
         self.border = tuple((a, max(self.allowed[a], default=a)) for a in self.grid)
 
@@ -164,11 +171,13 @@ class _Grid:
         return bool(self.raw(a, b)) and bool(self.raw(1 - a, 1 - b))
 
     def _forbids(self, a: Fraction, b: Fraction) -> bool:
-        # One a little closer to the diagonal must be forbidden too: rounding inside the predicate
-        # breaks no axiom.
+        # A point slightly closer to the diagonal must be forbidden too: round-off inside the
+        # predicate breaks no axiom.
         return not self._both(a, b) and not self._both(a, b - (b - a) / 10**9)
 
-    def _processed(self, point: Point, kept: Fraction, moved: Fraction) -> Breach | None:
+    def _processed(
+        self, point: BoundPoint, kept: Fraction, moved: Fraction
+    ) -> Breach | None:
         """Report output 0 as 0 with probability ``kept`` and output 1 as 0 with ``moved``."""
         a, b = (p * kept + (1 - p) * moved for p in point)
         if not self._forbids(a, b):
@@ -178,8 +187,11 @@ class _Grid:
 
     def diagonal(self) -> Breach | None:
         """Ask for q(a, a): a report that ignores the answer must be allowed."""
-        one = Fraction(1)
-        start = next(((a, row[0]) for a, row in self.allowed.items() if row), (one, one))
+        certain = Fraction(1)
+        start = next(
+            ((a, row[0]) for a, row in self.allowed.items() if row), (certain, certain)
+        )
+        # A constant report must be allowed: it does not depend on the answer.
         missing = (a for a in self.grid if a not in self.allowed[a])
         return next(filter(None, (self._processed(start, a, a) for a in missing)), None)
 
@@ -188,7 +200,9 @@ class _Grid:
         for a, row in self.allowed.items():
             for b in {b for b in row[:1] + row[-1:] if b != a}:
                 between = [c for c in self.grid if min(a, b) < c < max(a, b)]
+                # c = share·b + (1 − share)·a: output 0 kept with the share, else a coin of bias a.
                 for wanted in [*between, (a + b) / 2]:
+                    # The share that puts b at the wanted place, by linear interpolation.
                     share = (wanted - a) / (b - a)
                     coin = (1 - share) * a
                     breach = self._processed((a, b), share + coin, coin)
@@ -202,6 +216,7 @@ class _Grid:
             self._processed(point, kept, moved)
             for point in self.border
             for c in self.grid[1:-1]
+            # Move part of output 1 to 0, or part of 0 to 1: the elementary remaps of two outputs.
             for kept, moved in ((Fraction(1), c), (c, Fraction(0)))
         )
         return next(filter(None, tries), None)
@@ -209,13 +224,14 @@ class _Grid:
     def concavity(self) -> Breach | None:
         """Ask for random choices between two allowed mechanisms on the border."""
         for (a1, b1), (a2, b2) in pairwise(_corners(list(self.border))):
-            # A cap that the grid cuts off shows between its points.
+            # Between neighbouring grid points the middle is tested: a peak may lie there.
             for a in [a for a in self.grid if a1 < a < a2] or [(a1 + a2) / 2]:
+                # Weight of the left corner, so that the mixture lands at a.
                 weight = (a2 - a) / (a2 - a1)
                 b = weight * b1 + (1 - weight) * b2
                 if self._forbids(a, b):
-                    made = (_pair(a1, b1), _pair(a2, b2))
-                    return Breach("random choice", made, None, weight, _pair(a, b))
+                    pairs = (_pair(a1, b1), _pair(a2, b2))
+                    return Breach("random choice", pairs, None, weight, _pair(a, b))
         return None
 
 
@@ -223,12 +239,13 @@ def _pair(a: Fraction, b: Fraction) -> IntegerChannel:
     return rational([[a, 1 - a], [b, 1 - b]], inputs=["truth", "neighbour"])
 
 
-def _corners(points: list[Point]) -> list[Point]:
+def _corners(points: list[BoundPoint]) -> list[BoundPoint]:
     """Return the corners of the smallest concave function above the points."""
-    hull: list[Point] = []
+    hull: list[BoundPoint] = []
     for a, b in points:
         while len(hull) >= 2:
             (a1, b1), (a2, b2) = hull[-2:]
+            # Slopes must fall: compare them without division.
             if (b2 - b1) * (a - a2) > (b - b2) * (a2 - a1):
                 break
             hull.pop()
@@ -236,13 +253,14 @@ def _corners(points: list[Point]) -> list[Point]:
     return hull
 
 
-def _hull(points: tuple[Point, ...]) -> PrivacyBound:
-    lifted = [(a, max(a, b)) for a, b in points]
-    lifted[-1] = (Fraction(1), Fraction(1))
-    return PrivacyBound.table(_corners(lifted))
+def _hull(points: tuple[BoundPoint, ...]) -> PrivacyBound:
+    above_diagonal = [(a, max(a, b)) for a, b in points]
+    # Above the diagonal, where the identity is allowed, and through (1, 1).
+    above_diagonal[-1] = (Fraction(1), Fraction(1))
+    return PrivacyBound.table(_corners(above_diagonal))
 
 
-#: What may stand between two terms of a predicate.
+#: The operators between two terms of a predicate.
 _BETWEEN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -255,7 +273,12 @@ _BETWEEN: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_CALLS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "exp": math.exp}
+_CALLS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "exp": math.exp,
+}
 #: What a term makes of a and b.
 Term = Callable[[Fraction, Fraction], Any]
 
@@ -288,22 +311,28 @@ def read_predicate(text: str, *, longest: int = 500) -> Predicate:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as problem:
         place = getattr(problem, "offset", 1) or 1
-        raise TextError("expected a condition on a and b", text, max(0, place - 1)) from None
+        raise TextError(
+            "expected a condition on a and b", text, max(0, place - 1)
+        ) from None
     term = _term(tree, text)
 
     def predicate(a: Fraction, b: Fraction) -> bool:
         try:
             return bool(term(a, b))
         except ZeroDivisionError:
+            # A quotient by 0 has no truth value; such a point is not allowed.
             return False
         except OverflowError:
-            raise InputError(f"numbers must not exceed floats, got more in {text!r}") from None
+            raise InputError(
+                f"numbers must not exceed floats, got more in {text!r}"
+            ) from None
 
     return predicate
 
 
+# An allow-list of syntax nodes: no attribute, no subscript, no call but those named.
 def _term(node: ast.expr, text: str) -> Term:
-    """Return the function that a node stands for; whatever is not on the list is refused."""
+    """Return the function of a and b that a node denotes; nodes not listed here are refused."""
     match node:
         case ast.BoolOp(op=op, values=values):
             fold = all if isinstance(op, ast.And) else any
@@ -314,15 +343,22 @@ def _term(node: ast.expr, text: str) -> Term:
             apply = operator.not_ if isinstance(op, ast.Not) else operator.neg
             return lambda a, b: apply(inside(a, b))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BETWEEN:
-            first, second, combine = _term(left, text), _term(right, text), _BETWEEN[type(op)]
+            first = _term(left, text)
+            second = _term(right, text)
+            combine = _BETWEEN[type(op)]
             return lambda a, b: combine(first(a, b), second(a, b))
-        case ast.Compare(left=left, ops=ops, comparators=more) if {*map(type, ops)} <= {*_BETWEEN}:
+        case ast.Compare(left=left, ops=ops, comparators=more) if {*map(type, ops)} <= {
+            *_BETWEEN
+        }:
             sides = list(pairwise(_term(side, text) for side in (left, *more)))
             tests = [_BETWEEN[type(op)] for op in ops]
             return lambda a, b: all(
-                test(low(a, b), high(a, b)) for test, (low, high) in zip(tests, sides, strict=True)
+                test(low(a, b), high(a, b))
+                for test, (low, high) in zip(tests, sides, strict=True)
             )
-        case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]) if name in _CALLS:
+        case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]) if (
+            name in _CALLS
+        ):
             inner = [_term(value, text) for value in node.args]
             return lambda a, b: _CALLS[name](*(value(a, b) for value in inner))
         case ast.Name(id="a"):
@@ -332,7 +368,7 @@ def _term(node: ast.expr, text: str) -> Term:
         case ast.Constant(value=int() | float() as number) if (
             not isinstance(number, bool) and abs(number) < math.inf
         ):
-            # A decimal stands for the number that it prints as.
+            # A decimal is the number that it prints as.
             return lambda a, b: Fraction(str(number))
     raise TextError(
         "expected numbers, a, b, + - * /, comparisons, and, or, not, abs, min, max or exp",

@@ -13,7 +13,7 @@ rows.
 
 *Stars* [C, Thm 4.3]. On a tree the tight-constraints mechanism exists and is optimal for every
 prior iff :math:`α \le 1/(Δ-1)`; above, three or more consumers on a node and its neighbours show
-that nothing is. The proof stands in the page on universality.
+that nothing is. The proof is on the page on universality.
 
 *Rays of small graphs.* Every column of an ε-private mechanism is a sum of rays :math:`α^{h}` with
 integer heights h that differ by at most 1 on edges and whose tight edges connect all nodes. A
@@ -30,8 +30,8 @@ from math import comb, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import LIMITS, Floats, Nodes, Real
 from tightrope.channels import Channel, IntegerChannel, ScaledPhi, is_private, rational
 from tightrope.channels.derive import Derivation, derivable
 from tightrope.consumers import Consumer, Loss, Prior, is_monotone, loss as read_loss
@@ -42,8 +42,6 @@ from tightrope.graphs.shapes import components, shortest_cycle
 from tightrope.mechanisms import geometric
 from tightrope.phi import Phi
 from tightrope.queries import Query, query
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,10 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict under its public names, ready for JSON."""
-        return {**vars(self), "witness": None if self.witness is None else self.witness.as_dict()}
+        return {
+            **vars(self),
+            "witness": None if self.witness is None else self.witness.as_dict(),
+        }
 
     def __str__(self) -> str:
         return f"{self.verdict}: {self.reason}"
@@ -115,17 +116,21 @@ def universality(
     """
     if kind not in ("bayesian", "risk-averse"):
         raise InputError(f"consumers are 'bayesian' or 'risk-averse', got {kind!r}")
-    case = _Case(query(question) if isinstance(question, str) else question, epsilon, loss, kind)
-    for rule in (case.path, case.cycle, case.tree):
-        found = rule()
-        if found is not None:
-            return found
-    found = case.search() if search else None
-    return found or case.open()
+    asked = query(question) if isinstance(question, str) else question
+    case = _Case(asked, epsilon, loss, kind)
+    # At most one of the rules applies: a path, a graph with a cycle, or another tree.
+    verdict = case.path() or case.cycle() or case.tree()
+    if verdict is None and search:
+        verdict = case.search()
+    return verdict or case.open()
 
 
 class _Case:
-    def __init__(self, asked: Query | AnswerGraph, epsilon: Level, loss: Any, kind: str) -> None:
+    """One question at one level with one loss; each rule returns a verdict or ``None``."""
+
+    def __init__(
+        self, asked: Query | AnswerGraph, epsilon: Level, loss: Any, kind: str
+    ) -> None:
         self.graph = graph = asked.graph if isinstance(asked, Query) else asked
         self.text = asked.text if isinstance(asked, Query) else graph.name
         self.level = level = Epsilon.of(epsilon)
@@ -142,26 +147,31 @@ class _Case:
             return None
         monotone = self.everything or self.loss.is_binary
         if not monotone and self.loss.guess_count == self.graph.size:
-            # On either side of the truth alone is enough; so the geometric proof needs it.
+            # The geometric proof only needs losses that grow on either side of the truth.
             monotone = is_monotone(self.loss, self.graph).result
         if not monotone:
             return None
-        plain = self.graph.power == 1
-        made = geometric(self.graph, self.level) if plain else self._tight()
+        # Out of node order the geometric mechanism is the tight-constraints one of the path as a
+        # tree.
+        in_order = self.graph.power == 1
+        mechanism = geometric(self.graph, self.level) if in_order else self._tight()
         return Verdict(
             "yes",
             "the answers form a path and the loss is monotone: the geometric mechanism serves all",
-            Universal("geometric", made),
+            Universal("geometric", mechanism),
             "C, Thm 2.7" if self.kind == "bayesian" else "C, Thm 2.8",
         )
 
     def _tight(self) -> Channel:
         """Return the tight-constraints mechanism of a tree on which it is known to exist."""
         z = Phi(self.graph, self.level).solve_ones().values
+        # z ≥ 0 is known here; round-off below 0 is cut.
         return ScaledPhi(self.graph, self.level, np.maximum(z, 0.0))
 
     def cycle(self) -> Verdict | None:
-        cycle = shortest_cycle(self.graph) if self.one_length and not self.graph.is_tree else None
+        if self.graph.is_tree or not self.one_length:
+            return None
+        cycle = shortest_cycle(self.graph)
         if cycle is None or not self._binary_on(cycle):
             return None
         m = len(cycle)
@@ -177,24 +187,32 @@ class _Case:
                 "consumers need incompatible mechanisms"
             )
             known = {"sum": "Thm 3.4", "histogram": "Thm 3.5", "counts": "Thm 3.6"}
-            theorem = f"C, {known.get(self.text.partition('(')[0], 'Claim 3.3')}"
+            family = self.graph.question[0] if self.graph.question else ""
+            theorem = f"C, {known.get(family, 'Claim 3.3')}"
+        # Even cycles prove nothing for worst cases: the argument needs an odd one.
         elif self.kind == "risk-averse" and m % 2 == 0:
             return None
-        proof = refute_by_cycle(self.graph, cycle, self.edge_level, kind=self.kind, loss=self.loss)
+        proof = refute_by_cycle(
+            self.graph, cycle, self.edge_level, kind=self.kind, loss=self.loss
+        )
         return Verdict("no", reason, proof, theorem)
 
     def tree(self) -> Verdict | None:
         if not self.graph.is_tree or not self.loss.is_binary:
             return None
         margin: float | None = None
-        where, most = "tight constraints exist", max(1, self.graph.max_degree - 1)
+        where = "tight constraints exist"
+        most = max(1, self.graph.max_degree - 1)
         if self.one_length:
             margin = margin_above(self.edge_level, most)
-            exists, where = margin >= 0, f"e^ε against Δ - 1 = {most}"
+            exists = margin >= 0
+            where = f"e^ε against Δ - 1 = {most}"
         else:
+            # With edges of several lengths the threshold is replaced by the solution of Φz = 1.
             exists = bool(Phi(self.graph, self.level).solve_ones().positive)
         if exists and not self.everything:
-            # What is optimal for every prior is optimal for every worst case, by minimax duality.
+            # A mechanism optimal for every prior is optimal for every worst case, by minimax
+            # duality: the worst case of a set is a least favourable prior on it.
             duality = "" if self.kind == "bayesian" else " and minimax duality"
             return Verdict(
                 "yes",
@@ -204,8 +222,10 @@ class _Case:
                 f"tree theorem{duality}",
                 margin,
             )
-        # Binary loss is monotone, so its "no" is one for all monotone losses; not its "yes".
-        refutable = self.one_length and self.kind == "bayesian" and self.edge_level.ratio < most
+        # Binary loss is monotone, so its "no" holds for all monotone losses; its "yes" does not.
+        refutable = (
+            self.one_length and self.kind == "bayesian" and self.edge_level.ratio < most
+        )
         if exists or not refutable:
             return None
         return Verdict(
@@ -217,7 +237,7 @@ class _Case:
             margin,
         )
 
-    def _binary_on(self, nodes: tuple[int, ...]) -> bool:
+    def _binary_on(self, nodes: Nodes) -> bool:
         """Whether the loss is 0 or one s > 0 on these nodes, and at least s for other guesses."""
         if self.loss.is_binary:
             return True
@@ -225,35 +245,43 @@ class _Case:
             return False
         rows = np.stack([self.loss.row(i) for i in nodes])
         inside = rows[:, list(nodes)]
-        away = inside[~np.eye(len(nodes), dtype=bool)]
+        # The scale of the loss: a multiple of binary loss has the same optima.
+        s = inside[0, 1]
         others = np.delete(rows, list(nodes), axis=1)
-        same = bool((away == away[0]).all()) and bool((np.diag(inside) == 0).all())
-        return same and away[0] > 0 and bool((others >= away[0]).all())
+        is_binary = np.array_equal(inside, s * (1 - np.eye(len(nodes))))
+        return is_binary and bool(s > 0 and (others >= s).all())
 
-    def search(self, *, nodes: int = 9, risk_nodes: int = 5, least: float = 1e-6) -> Verdict | None:
+    def search(
+        self, *, nodes: int = 9, risk_nodes: int = 5, least: float = 1e-6
+    ) -> Verdict | None:
         """Look for a few consumers who cannot all be served, on small graphs.
 
         The linear programs of risk-averse consumers are larger, so their graphs must have fewer
         nodes. A regret found in floats counts as a proof from this part of the largest loss on.
         """
-        limit = nodes if self.kind == "bayesian" else risk_nodes
-        if self.graph.size > limit or not self.one_length:
+        most_nodes = nodes if self.kind == "bayesian" else risk_nodes
+        if self.graph.size > most_nodes or not self.one_length:
             return None
         rays = all_rays(
-            ExplicitGraph(self.graph.edge_array(), size=self.graph.size), self.edge_level.alpha
+            ExplicitGraph(self.graph.edge_array(), size=self.graph.size),
+            self.edge_level.alpha,
         )
         priors = self._candidates()
         margin = least * _largest(self.loss)
 
-        def served(some: list[int]) -> Together:
-            return together(rays, list(self._proof([priors[k] for k in some]).consumers()))
+        def served(chosen_priors: list[int]) -> Together:
+            return together(
+                rays, list(self._proof([priors[k] for k in chosen_priors]).consumers())
+            )
 
-        found = served(list(range(len(priors))))
-        if found.regret <= margin:
+        outcome = served(list(range(len(priors))))
+        # A regret within the solver's accuracy proves nothing.
+        if outcome.regret <= margin:
             return None
-        # Consumers with a positive multiplier suffice; then drop one after the other if possible.
-        chosen = list(found.active)
-        for c in found.active:
+        # By complementary slackness consumers with a positive multiplier suffice; then drop one
+        # after the other if possible.
+        chosen = list(outcome.active)
+        for c in outcome.active:
             fewer = [k for k in chosen if k != c]
             if len(fewer) > 1 and served(fewer).regret > margin:
                 chosen = fewer
@@ -263,6 +291,7 @@ class _Case:
         proof = replace(
             self._proof([priors[k] for k in chosen]),
             optimal_losses=final.own,
+            # Gains are minus losses: together < apart exactly if the regret is positive.
             together=-(sum(final.own) + final.regret),
             apart=-sum(final.own),
         )
@@ -275,24 +304,35 @@ class _Case:
             final.regret,
         )
 
-    def _candidates(self, uniform: int = 120, unequal: int = 60) -> list[tuple[Fraction, ...]]:
+    def _candidates(
+        self, uniform: int = 120, unequal: int = 60
+    ) -> list[tuple[Fraction, ...]]:
         """Return priors to try: so many uniform on small sets, then some with unequal weights."""
         n = self.graph.size
-        made = [
+        priors = [
             tuple(Fraction(int(i in nodes), k) for i in range(n))
             for k in range(min(2, n), n + 1)
             for nodes in combinations(range(n), k)
         ][:uniform]
         if self.kind == "bayesian":
+            # Seeded: the verdict must not change between runs.
             weights = np.random.default_rng(0).integers(0, 7, (unequal, n)) + 1
             for row in weights.tolist():
-                made.append(tuple(Fraction(w, sum(row)) for w in row))
-        return made
+                priors.append(tuple(Fraction(w, sum(row)) for w in row))
+        return priors
 
     def _proof(self, priors: list[tuple[Fraction, ...]]) -> Refutation:
         supports = tuple(tuple(i for i, p in enumerate(prior) if p) for prior in priors)
-        known = tuple(priors) if self.kind == "bayesian" else ()
-        return Refutation(self.graph, supports, self.kind, self.loss, (), exact=False, priors=known)
+        given_priors = tuple(priors) if self.kind == "bayesian" else ()
+        return Refutation(
+            self.graph,
+            supports,
+            self.kind,
+            self.loss,
+            (),
+            exact=False,
+            priors=given_priors,
+        )
 
     def open(self) -> Verdict:
         return Verdict(
@@ -319,6 +359,7 @@ def margin_above(epsilon: Epsilon, threshold: Fraction | int) -> float:
     """
     if epsilon.exact and epsilon.ratio == threshold:
         return 0.0
+    # Only the lower ends are needed: the sign is certain at this precision.
     level = enclosed(epsilon.multiple, epsilon.base, power=False)[0]
     return float(level - enclosed(Fraction(1), Fraction(threshold), power=False)[0])
 
@@ -348,19 +389,29 @@ def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats
 
     graph._check_unit("rays")
     if graph.size > most_nodes:
-        raise TooLarge(f"the rays of {graph.size} answers are too many: at most {most_nodes} fit")
-    n, edges = graph.size, graph.edge_array()
+        raise TooLarge(
+            f"the rays of {graph.size} answers are too many: at most {most_nodes} fit"
+        )
+    n = graph.size
+    edges = graph.edge_array()
     order, parent = breadth_first_order(graph.explicit().adjacency, 0)
+    # Heights along a breadth-first tree: each node is one step from its parent, and within one
+    # step of all neighbours seen before.
     heights = np.zeros((1, n), dtype=np.int64)
     for place, node in enumerate(order[1:], start=1):
+        # Each partial height splits in three: lower, equal or higher than its parent.
         change = np.tile([-1, 0, 1], len(heights))
         heights = np.repeat(heights, 3, axis=0)
         heights[:, node] = heights[:, parent[node]] + change
         for other in np.intersect1d(graph.neighbours(int(node)), order[:place]):
             heights = heights[np.abs(heights[:, node] - heights[:, other]) <= 1]
-    apart = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
-    heights = heights[[not components(edges[tight].T, n).any() for tight in apart]]
-    return np.asarray(alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float))
+    is_tight = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
+    # A column is extreme iff its tight edges connect all nodes.
+    heights = heights[[not components(edges[tight].T, n).any() for tight in is_tight]]
+    return np.asarray(
+        # Heights start at 0, so the largest entry of a ray is 1.
+        alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)
+    )
 
 
 @dataclass(frozen=True)
@@ -374,7 +425,7 @@ class Together:
     regret
         The least possible largest regret under one mechanism.
     active
-        The consumers that stand in the way of a smaller one.
+        The consumers whose constraints are tight there.
 
     Examples
     --------
@@ -384,7 +435,7 @@ class Together:
 
     own: tuple[float, ...]
     regret: float
-    active: tuple[int, ...]
+    active: Nodes
 
 
 def together(rays: Floats, consumers: list[Consumer]) -> Together:
@@ -406,12 +457,16 @@ def together(rays: Floats, consumers: list[Consumer]) -> Together:
     """
     own = tuple(_least(rays, [consumer], None)[0] for consumer in consumers)
     regret, active = _least(rays, consumers, own)
+    # Regret below 0 is round-off: own optima are minima.
     return Together(own, max(0.0, regret), active)
 
 
 def _least(
-    rays: Floats, consumers: list[Consumer], own: tuple[float, ...] | None, positive: float = 1e-9
-) -> tuple[float, tuple[int, ...]]:
+    rays: Floats,
+    consumers: list[Consumer],
+    own: tuple[float, ...] | None,
+    positive: float = 1e-9,
+) -> tuple[float, Nodes]:
     """Solve for the least t with loss_c ≤ own_c + t; without own losses, for the least loss.
 
     The variables are the weights of the rays, for each risk-averse consumer the shares of these
@@ -421,48 +476,55 @@ def _least(
     from scipy.sparse import block_diag, csr_array, eye_array, hstack, kron, vstack
 
     count, n = rays.shape
-    # The solver's tolerances are for numbers about 1.
+    # The solver's tolerances are absolute: scale losses to at most 1.
     unit = max(_largest(consumer.loss) for consumer in consumers)
-    # Rays add up to 1, and for every risk-averse consumer shares to the weights of the rays.
-    on_rays, on_shares, owners = [], [], []
-    weights, shares = [csr_array(rays.T)], [csr_array((n, 0))]
+    # Σ_r w_r r = 1, and for every risk-averse consumer the shares of ray r add up to w_r.
+    on_rays = []
+    on_shares = []
+    owners = []
+    weights = [csr_array(rays.T)]
+    shares = [csr_array((n, 0))]
     for c, consumer in enumerate(consumers):
         losses = consumer.loss.matrix() / unit
         if consumer.risk_averse:
+            # The risk-averse consumer's guess is randomised: shares of each ray among the guesses.
             rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
             weights.append(eye_array(count))
             shares.append(-kron(eye_array(count), np.ones((1, losses.shape[1]))))
             on_rays.append(csr_array((len(rows), count)))
         else:
+            # A Bayesian consumer makes the best guess: Σ_r w_r min_k Σ_i π_i ℓ(i,k) r_i.
             rows = np.zeros((1, 0))
             costs = consumer.prior.probabilities[:, None] * losses
             on_rays.append(csr_array((rays @ costs).min(axis=1)[None]))
         on_shares.append(csr_array(rows))
         owners += [c] * len(rows)
-    above = hstack([vstack(on_rays), block_diag(on_shares), -np.ones((len(owners), 1))])
-    right = np.repeat([1.0, 0.0], [n, count * (len(weights) - 1)])
-    equal = hstack([vstack(weights), block_diag(shares), csr_array((len(right), 1))])
-    solved = linprog(
-        [0.0] * (above.shape[1] - 1) + [1.0],
-        A_ub=above,
-        b_ub=np.zeros(len(owners)) if own is None else np.array(own)[owners] / unit,
-        A_eq=equal,
-        b_eq=right,
-        bounds=[(0, None)] * (above.shape[1] - 1) + [(None, None)],
+    limits = hstack(
+        [vstack(on_rays), block_diag(on_shares), -np.ones((len(owners), 1))]
     )
-    if solved.status != 0:
-        raise CheckFailed(f"the linear program over rays was not solved: {solved.message}")
-    active = np.array(owners)[np.abs(solved.ineqlin.marginals) > positive]
-    return float(solved.fun) * unit, tuple(np.unique(active).tolist())
+    totals = np.repeat([1.0, 0.0], [n, count * (len(weights) - 1)])
+    sums = hstack([vstack(weights), block_diag(shares), csr_array((len(totals), 1))])
+    solution = linprog(
+        [0.0] * (limits.shape[1] - 1) + [1.0],
+        A_ub=limits,
+        # loss_c - t ≤ own_c; without own losses, t is the loss itself.
+        b_ub=np.zeros(len(owners)) if own is None else np.array(own)[owners] / unit,
+        A_eq=sums,
+        b_eq=totals,
+        bounds=[(0, None)] * (limits.shape[1] - 1) + [(None, None)],
+    )
+    if solution.status != 0:
+        raise CheckFailed(
+            f"the linear program over rays was not solved: {solution.message}"
+        )
+    # A positive multiplier marks a constraint that the optimum rests on.
+    active = np.array(owners)[np.abs(solution.ineqlin.marginals) > positive]
+    return float(solution.fun) * unit, tuple(np.unique(active).tolist())
 
 
 def _largest(loss: Loss) -> float:
     """Return the size of the largest loss, or 1 where all are 0."""
     return float(np.abs(loss.matrix()).max()) or 1.0
-
-
-#: Largest number of entries of a mechanism that is written out for the whole graph.
-EXTENSION_LIMIT = 20_000
 
 
 @dataclass(frozen=True)
@@ -508,32 +570,37 @@ class Refutation:
     """
 
     graph: AnswerGraph
-    supports: tuple[tuple[int, ...], ...]
+    supports: tuple[Nodes, ...]
     kind: str
     loss: Loss
-    optimal_losses: tuple[Fraction | float, ...]
+    optimal_losses: tuple[Real, ...]
     mechanisms: tuple[IntegerChannel, ...] = ()
-    rows: tuple[int, ...] = ()
-    labellings: tuple[tuple[int, ...], ...] = ()
+    rows: Nodes = ()
+    labellings: tuple[Nodes, ...] = ()
     derivation: Derivation | None = None
-    together: Fraction | float | None = None
-    apart: Fraction | float | None = None
+    together: Real | None = None
+    apart: Real | None = None
     exact: bool = True
     priors: tuple[tuple[Fraction, ...], ...] = ()
 
     def consumers(self) -> tuple[Consumer, ...]:
         """Return the consumers."""
         if self.kind == "risk-averse":
-            return tuple(Consumer(support=nodes, loss=self.loss) for nodes in self.supports)
+            return tuple(
+                Consumer(support=nodes, loss=self.loss) for nodes in self.supports
+            )
+        # Uniform on the support, where no prior is given.
         uniform = (
             [Fraction(int(i in nodes), len(nodes)) for i in range(self.graph.size)]
             for nodes in map(set, self.supports)
         )
-        return tuple(Consumer(prior=Prior(p), loss=self.loss) for p in self.priors or uniform)
+        return tuple(
+            Consumer(prior=Prior(p), loss=self.loss) for p in self.priors or uniform
+        )
 
     def as_dict(self, most_rows: int = 200) -> dict[str, Any]:
         """Return the proof under its public names, ready for JSON; long tables are left out."""
-        told: dict[str, Any] = {
+        data: dict[str, Any] = {
             "consumers": [
                 {
                     "kind": self.kind,
@@ -541,23 +608,28 @@ class Refutation:
                     "support": [self.graph.label(i) for i in support],
                     "optimal_loss": lost,
                 }
-                for support, lost in zip(self.supports, self.optimal_losses, strict=True)
+                for support, lost in zip(
+                    self.supports, self.optimal_losses, strict=True
+                )
             ],
             "exact": self.exact,
         }
         if self.priors:
-            for entry, prior in zip(told["consumers"], self.priors, strict=True):
+            for entry, prior in zip(data["consumers"], self.priors, strict=True):
                 entry["prior"] = list(prior)
         if self.mechanisms and len(self.rows) <= most_rows:
-            told["rows"] = [self.graph.label(i) for i in self.rows]
-            told["mechanisms"] = [list(channel.exact_rows()) for channel in self.mechanisms]
+            data["rows"] = [self.graph.label(i) for i in self.rows]
+            data["mechanisms"] = [
+                list(channel.exact_rows()) for channel in self.mechanisms
+            ]
         if self.labellings and self.graph.size <= most_rows:
-            told["labellings"] = [list(labels) for labels in self.labellings]
+            data["labellings"] = [list(labels) for labels in self.labellings]
         if self.derivation is not None and self.derivation.witness is not None:
-            told["failing_derivation"] = self.derivation.witness.as_dict()
+            data["failing_derivation"] = self.derivation.witness.as_dict()
         if self.together is not None:
-            told["together"], told["apart"] = self.together, self.apart
-        return told
+            data["together"] = self.together
+            data["apart"] = self.apart
+        return data
 
 
 @dataclass(frozen=True)
@@ -583,13 +655,13 @@ class Universal:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mechanism under its public names, ready for JSON; its matrix if small."""
-        told: dict[str, Any] = {"mechanism": self.name}
+        data: dict[str, Any] = {"mechanism": self.name}
         if max(self.channel.shape) <= 20:
-            told["matrix"] = self.channel.matrix()
-        return told
+            data["matrix"] = self.channel.matrix()
+        return data
 
 
-def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ...]:
+def cycle_labelling(graph: AnswerGraph, cycle: Nodes) -> Nodes:
     """Label all nodes so that neighbours differ by at most 1 modulo the length [C, Claim 4.5].
 
     Parameters
@@ -610,20 +682,24 @@ def cycle_labelling(graph: AnswerGraph, cycle: tuple[int, ...]) -> tuple[int, ..
     labels = np.full(graph.size, -1)
     labels[list(cycle)] = range(length)
     layer = [cycle[0]]
-    left = graph.size - length
+    unlabelled = graph.size - length
     for label in range(1, length):
-        if not left:
+        if not unlabelled:
             break
-        following = {int(u) for node in layer for u in graph.neighbours(node) if labels[u] < 0}
-        labels[list(following)] = label
-        left -= len(following)
-        layer = [cycle[label], *sorted(following)]
+        # Layers grow from the first node along the cycle, one label after the other.
+        next_layer = {
+            int(u) for node in layer for u in graph.neighbours(node) if labels[u] < 0
+        }
+        labels[list(next_layer)] = label
+        unlabelled -= len(next_layer)
+        layer = [cycle[label], *sorted(next_layer)]
+    # What is further away than the cycle is long gets the last label.
     labels[labels < 0] = length - 1
     return tuple(labels.tolist())
 
 
 def neighbours_differ_by_one(
-    graph: AnswerGraph, labels: tuple[int, ...], modulus: float = inf
+    graph: AnswerGraph, labels: Nodes, modulus: float = inf
 ) -> bool:
     """Whether labels of neighbours differ by at most 1, modulo a number if one is given.
 
@@ -631,14 +707,16 @@ def neighbours_differ_by_one(
     >>> neighbours_differ_by_one(Cycle(4), (0, 1, 2, 3), 4)
     True
     """
-    edges, values = graph.edge_array(), np.asarray(labels)
-    apart = np.abs(values[edges[:, 0]] - values[edges[:, 1]])
-    return bool((np.minimum(apart, modulus - apart) <= 1).all())
+    edges = graph.edge_array()
+    values = np.asarray(labels)
+    differences = np.abs(values[edges[:, 0]] - values[edges[:, 1]])
+    # Difference on a ring: the shorter way round.
+    return bool((np.minimum(differences, modulus - differences) <= 1).all())
 
 
 def refute_by_cycle(
     graph: AnswerGraph,
-    cycle: tuple[int, ...],
+    cycle: Nodes,
     epsilon: Level,
     *,
     kind: str = "bayesian",
@@ -670,38 +748,45 @@ def refute_by_cycle(
     >>> proof.optimal_losses, proof.derivation.derivable
     ((Fraction(5, 9), Fraction(4, 9)), False)
     """
-    level, m = Epsilon.of(epsilon), len(cycle)
+    level = Epsilon.of(epsilon)
+    m = len(cycle)
     if kind == "risk-averse" and m % 2 == 0:
-        raise InputError(f"an even cycle refutes nothing for risk-averse consumers, got {m} nodes")
+        raise InputError(
+            f"an even cycle refutes nothing for risk-averse consumers, got {m} nodes"
+        )
     alpha = 1 / level.ratio
+    # The work grows with m² numbers of so many digits.
     bits = alpha.numerator.bit_length() + alpha.denominator.bit_length()
     if m * m * bits > 200_000_000:  # half a minute
         raise TooLarge(
             f"a proof in fractions on a shortest cycle of {m} nodes would take too long at ε = "
             f"{level}: ask for a shorter cycle, or a level such as ln(2)"
         )
+    # Row i of the first mechanism is α^{d(i,o)} / Σ_d α^d around the cycle.
     ring = [min(k, m - k) for k in range(m)]
-    whole = sum((alpha**d for d in ring), Fraction(0))
-    around = [alpha**d / whole for d in ring]
-    few = 2 if m == 3 or kind == "risk-averse" else 3
+    total = sum((alpha**d for d in ring), Fraction(0))
+    ring_row = [alpha**d / total for d in ring]
+    # Three neighbours for Bayesian consumers; two suffice on triangles and in the worst case.
+    needed = 2 if m == 3 or kind == "risk-averse" else 3
     # The other rows are needed only where the mechanism is extended to the whole graph.
-    rows_made = m if graph.size * m <= EXTENSION_LIMIT else few
-    first = [[around[(o - i) % m] for o in range(m)] for i in range(rows_made)]
-    second = _line_rows(alpha, few)
-    failed = derivable(rational(second), rational(first[:few]))
+    rows_made = m if graph.size * m <= LIMITS.extended else needed
+    first = [[ring_row[(o - i) % m] for o in range(m)] for i in range(rows_made)]
+    second = _line_rows(alpha, needed)
+    failed = derivable(rational(second), rational(first[:needed]))
     if failed:
         raise CheckFailed("the derivation that must fail succeeded: please report this")
-    # Two neighbours lose the same, so their worst loss is their average loss too.
-    right = sum((second[i][i] for i in range(few)), Fraction(0))
-    used = Loss.binary(graph.size) if loss is None else loss
-    wrong = used.exact(cycle[0], cycle[1])
-    losses = (wrong * (1 - 1 / whole), wrong * (1 - right / few))
+    # Expected losses s·(1 − Pr[correct]); two neighbours lose the same, so their worst loss is
+    # their average loss too.
+    correct = sum((second[i][i] for i in range(needed)), Fraction(0))
+    shared_loss = Loss.binary(graph.size) if loss is None else loss
+    wrong = shared_loss.exact(cycle[0], cycle[1])
+    losses = (wrong * (1 - 1 / total), wrong * (1 - correct / needed))
     rows, mechanisms, labellings = _extended(graph, cycle, level, first, second)
     return Refutation(
         graph,
-        (cycle, cycle[:few]),
+        (cycle, cycle[:needed]),
         kind,
-        used,
+        shared_loss,
         losses,
         mechanisms,
         rows,
@@ -712,46 +797,56 @@ def refute_by_cycle(
 
 def _line_rows(alpha: Fraction, nodes: int) -> list[list[Fraction]]:
     """Return the truncated geometric mechanism on two or three answers, outputs as guesses."""
-    outer, inner = 1 / (1 + alpha), (1 - alpha) / (1 + alpha)
-    tops = [outer, outer] if nodes == 2 else [outer, inner, outer]
-    return [[tops[o] * alpha ** abs(i - o) for o in range(nodes)] for i in range(nodes)]
+    # Diagonal 1/(1+α) at the ends and (1−α)/(1+α) inside; entries fall by α per step.
+    outer = 1 / (1 + alpha)
+    inner = (1 - alpha) / (1 + alpha)
+    peaks = [outer, outer] if nodes == 2 else [outer, inner, outer]
+    return [
+        [peaks[o] * alpha ** abs(i - o) for o in range(nodes)] for i in range(nodes)
+    ]
 
 
 def _extended(
     graph: AnswerGraph,
-    cycle: tuple[int, ...],
+    cycle: Nodes,
     level: Epsilon,
     first: list[list[Fraction]],
     second: list[list[Fraction]],
-) -> tuple[tuple[int, ...], tuple[IntegerChannel, ...], tuple[tuple[int, ...], ...]]:
+) -> tuple[Nodes, tuple[IntegerChannel, ...], tuple[Nodes, ...]]:
     """Extend both mechanisms to the whole graph by labels and check them there."""
     m = len(cycle)
     if graph.size > 200_000:  # the labellings alone would take seconds
         return (), (), ()
-    round_labels = cycle_labelling(graph, cycle)
-    # All other nodes count as the middle, or the last of two.
-    short = np.full(graph.size, 1)
-    short[list(cycle[: len(second)])] = range(len(second))
-    line_labels = tuple(short.tolist())
-    if not neighbours_differ_by_one(graph, round_labels, m) or not neighbours_differ_by_one(
-        graph, line_labels
-    ):
+    cycle_labels = cycle_labelling(graph, cycle)
+    # All nodes off the line get the label of the middle, or of the last of two.
+    labels_on_line = np.full(graph.size, 1)
+    labels_on_line[list(cycle[: len(second)])] = range(len(second))
+    line_labels = tuple(labels_on_line.tolist())
+    valid = neighbours_differ_by_one(graph, cycle_labels, m)
+    if not valid or not neighbours_differ_by_one(graph, line_labels):
         raise CheckFailed(f"the nodes {cycle} are not a shortest cycle of {graph.name}")
-    labellings = (round_labels, line_labels)
-    if graph.size * m > EXTENSION_LIMIT:
+    labellings = (cycle_labels, line_labels)
+    if graph.size * m > LIMITS.extended:
         return (), (), labellings
+    # One level for an edge, whatever its length: the caller has scaled it.
+    unit = ExplicitGraph(graph.edge_array(), size=graph.size)
     mechanisms = []
-    for rows, labels in ((first, round_labels), (second, line_labels)):
+    for rows, labels in ((first, cycle_labels), (second, line_labels)):
         outputs = [graph.label(node) for node in cycle[: len(rows)]]
-        made = rational([rows[k] for k in labels], inputs=graph.labels, outputs=outputs)
-        # One level for an edge, whatever its length: the caller has scaled it.
-        if not is_private(made, ExplicitGraph(graph.edge_array(), size=graph.size), level):
-            raise CheckFailed("an extended mechanism is not private: please report this")
-        mechanisms.append(made)
+        mechanism = rational(
+            [rows[k] for k in labels], inputs=graph.labels, outputs=outputs
+        )
+        if not is_private(mechanism, unit, level):
+            raise CheckFailed(
+                "an extended mechanism is not private: please report this"
+            )
+        mechanisms.append(mechanism)
     return tuple(range(graph.size)), tuple(mechanisms), labellings
 
 
-def refute_by_star(graph: AnswerGraph, epsilon: Level, *, loss: Loss | None = None) -> Refutation:
+def refute_by_star(
+    graph: AnswerGraph, epsilon: Level, *, loss: Loss | None = None
+) -> Refutation:
     r"""Prove that no mechanism is universally optimal where :math:`e^ε < Δ - 1` [C, Thm 4.3].
 
     Takes the fewest neighbours k of a node of largest degree with :math:`α > 1/(k-1)`. For each
@@ -780,18 +875,22 @@ def refute_by_star(graph: AnswerGraph, epsilon: Level, *, loss: Loss | None = No
     alpha = 1 / level.ratio
     centre = int(graph.degrees.argmax())
     leaves = [int(i) for i in graph.neighbours(centre)]
+    # The fewest leaves with α > 1/(k - 1), that is k > 1 + e^ε.
     k = int(level.ratio) + 2
     if k > len(leaves):
         raise InputError(
             f"a star refutes nothing where e^ε ≥ Δ - 1: here Δ = {len(leaves)} and ε = {level}"
         )
+    # On a path of three the uniform consumer is right with probability (3−α)/(3(1+α)).
     own = (3 - alpha) / (3 * (1 + alpha))
-    together, apart = star_optimum(alpha, k), comb(k, 2) * own
+    together = star_optimum(alpha, k)
+    apart = comb(k, 2) * own
     if together >= apart:
         raise CheckFailed("the consumers can be served together: please report this")
-    # The node stands between its two neighbours on a line of three.
-    made, order = _line_rows(alpha, 3), (1, 0, 2)
-    line = [[made[i][o] for o in order] for i in order]
+    # The node is between its two neighbours on a line of three.
+    rows = _line_rows(alpha, 3)
+    order = (1, 0, 2)
+    line = [[rows[i][o] for o in order] for i in order]
     pairs = list(combinations(leaves[:k], 2))
     return Refutation(
         graph,
@@ -821,11 +920,18 @@ def star_optimum(alpha: Fraction, leaves: int) -> Fraction:
     >>> star_optimum(Fraction(1, 2), 3), 3 * Fraction(5, 9)
     (Fraction(5, 3), Fraction(5, 3))
     """
+    # With j raised leaves, C(k,2) − C(k−j,2) pairs hold a raised one: gain 1/α, otherwise 1, each
+    # with prior 1/3.
     k = leaves
-    gains = [((comb(k, 2) - comb(k - j, 2)) / alpha + comb(k - j, 2)) / 3 for j in range(k + 1)]
+    gains = [
+        ((comb(k, 2) - comb(k - j, 2)) / alpha + comb(k - j, 2)) / 3
+        for j in range(k + 1)
+    ]
     sums = [(j / alpha + (k - j) * alpha) for j in range(k + 1)]
+    # Two equations: an optimum has at most two positive weights.
     best = Fraction(0)
     for i, j in combinations(range(k + 1), 2):
+        # Weights share and 1 - share that satisfy both equations.
         share = (sums[j] - k) / (sums[j] - sums[i])
         if 0 <= share <= 1:
             best = max(best, share * gains[i] + (1 - share) * gains[j])

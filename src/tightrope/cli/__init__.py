@@ -16,7 +16,10 @@ from typing import Any
 from tightrope.errors import CheckFailed, TightropeError, in_one_line
 
 #: Exit codes besides 0.
-CHECK_FAILED, BAD_INPUT, BROKEN, INTERRUPTED = 1, 2, 70, 130
+CHECK_FAILED = 1
+BAD_INPUT = 2
+BROKEN = 70
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     {"query": "cycle(5)", ...}
     0
     """
+    # A copy: the caller's list must stay as it is.
     words = list(sys.argv[1:] if arguments is None else arguments)
     if words in ([], ["ledger"]):  # no command: show the help
         words.append("--help")
@@ -42,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from tightrope.cli.app import app  # takes long enough to be interrupted
 
+        # Not standalone: Click would print errors in its own way and exit the process.
         code = app(args=words, prog_name="tightrope", standalone_mode=False)
+        # A closed pipe is noticed here, inside the try, not when the interpreter ends.
         print(end="", flush=True)
         if code == INTERRUPTED:  # the exit code with which Click reports Ctrl-C
             raise KeyboardInterrupt
@@ -58,32 +64,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TightropeError as refused:
         return _complain(str(refused), BAD_INPUT)
     except Exception as problem:
+        # A traceback may show values of a table, so it is only printed on demand.
         if "TIGHTROPE_DEBUG" in os.environ:
             raise
         if hasattr(problem, "format_message"):  # a usage error of Click
             return _complain(_usage(problem), BAD_INPUT)
+        # Optional dependencies are imported late: say which extra brings them.
         missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
         if missing and (extra := extra_of(missing)):
-            return _complain(f"this needs {missing}: pip install 'tightrope[{extra}]'", BAD_INPUT)
+            return _complain(
+                f"this needs {missing}: pip install 'tightrope[{extra}]'", BAD_INPUT
+            )
         if isinstance(problem, OSError | MemoryError):
             return _complain(in_one_line(problem), BAD_INPUT)
-        return _complain(f"{in_one_line(problem)}; TIGHTROPE_DEBUG=1 shows where", BROKEN)
+        # Whatever is left is a bug: its exit code (EX_SOFTWARE) differs from bad input.
+        return _complain(
+            f"{in_one_line(problem)}; TIGHTROPE_DEBUG=1 shows where", BROKEN
+        )
 
 
 def extra_of(module: str) -> str | None:
     """Return the extra of the package that brings a module.
 
-    >>> extra_of("sqlglot.expressions"), extra_of("nicegui"), extra_of("json")
-    ('data', 'studio', None)
+    >>> extra_of("ibis.expr"), extra_of("nicegui"), extra_of("json")
+    ('frames', 'studio', None)
     """
     extras = {
-        "data": "ibis duckdb sqlalchemy psycopg sqlglot polars pyarrow cryptography pyspark pandas",
+        "postgresql": "psycopg",
+        "spark": "pyspark",
+        "frames": "ibis pandas polars",
         "plot": "matplotlib",
         "studio": "nicegui plotly fastapi uvicorn starlette pydantic annotated_types",
         "cluster": "dask distributed",
     }
     name = module.partition(".")[0]
-    return next((extra for extra, names in extras.items() if name in names.split()), None)
+    return next(
+        (extra for extra, names in extras.items() if name in names.split()), None
+    )
 
 
 def _usage(problem: Any) -> str:
@@ -92,5 +109,6 @@ def _usage(problem: Any) -> str:
 
 
 def _complain(message: str, code: int) -> int:
+    # One line, whatever the message holds: scripts read standard error line by line.
     print(f"tightrope: {' '.join(message.split())}", file=sys.stderr)
     return code

@@ -6,23 +6,62 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from tightrope import __version__
 from tightrope.cli import designs, ledger, mechanisms, papers, questions, studio, tables
 from tightrope.cli.output import json_wanted, shared_words
 
+#: The commands, by what they are for; the ledger is a group of its own and joins the first.
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Publish": (tables.init, tables.ask, questions.explain, studio.studio, tables.release),
+    "Check": (mechanisms.verify, mechanisms.interval, mechanisms.analyse, mechanisms.curve,
+              mechanisms.audit),
+    "Study": (designs.design, designs.sweep, mechanisms.certify, mechanisms.remap,
+              mechanisms.derive, mechanisms.sharpen, mechanisms.generalise, questions.graph,
+              questions.exists, questions.regular, questions.universal, questions.axioms,
+              papers.papers),
+}  # fmt: skip
+
+
+class CommandSections(TyperGroup):
+    """The list of all commands, under a title for each purpose."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands with their summaries."""
+        # As Click computes it: what is left of a line beside the longest name.
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, commands in COMMANDS.items():
+            names = [command.__name__ for command in commands]
+            # The ledger is a group of commands, not a function in the table above.
+            names += ["ledger"] if title == "Publish" else []
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(n, self.commands[n].get_short_help_str(width)) for n in names]
+                )
+
+
+class Command(TyperCommand):
+    """A command whose usage line names a required argument without braces."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
 app = typer.Typer(
     name="tightrope",
-    help="Publish numbers about people with the best noise that privacy allows, and see what it "
-    "leaks.",
+    help="Publish statistics about people with differential privacy, and prove how good "
+    "the noise is.",
+    cls=CommandSections,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    # Wide enough for the first sentence of every command, where the terminal is.
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -35,7 +74,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Take the options that come before a command.
@@ -53,9 +95,11 @@ def help_text(command: Callable[..., None]) -> tuple[str, dict[str, tuple[str, s
     >>> help_text(questions.graph)[1]["plot"]
     ('FILE', 'Draw the graph into a PNG, SVG or PDF file.')
     """
+    # The docstring is the only description: help, documentation and doctest cannot drift apart.
     text = (inspect.getdoc(command) or "").split(">>>")[0]
     before, _, section = text.partition("Parameters\n----------\n")
     listed, _, after = section.partition("\n\n")
+    # A command's own description of a parameter overrides the shared one.
     words = dict(shared_words())
     for entry in re.split(r"\n(?=\S)", listed.strip("\n")) if listed else ():
         head, _, meaning = entry.partition("\n")
@@ -75,42 +119,46 @@ def _register(group: typer.Typer, command: Callable[..., None]) -> None:
     text, words = help_text(command)
     # Typer evaluates string annotations four times; resolve them once.
     hints = get_type_hints(command) | {"as_json": bool}
-    as_json = inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False)
+    as_json = inspect.Parameter(
+        "as_json", inspect.Parameter.KEYWORD_ONLY, default=False
+    )
     parameters = []
     for parameter in (*inspect.signature(command).parameters.values(), as_json):
         word = parameter.name
+        # KeyError for a parameter without a meaning: every option is documented.
         metavar, meaning = words[word]
+        # The signature decides: positional parameters are arguments, keyword-only ones options.
         described: Any = typer.Argument(metavar=metavar, help=meaning)
         if parameter.kind is parameter.KEYWORD_ONLY:
             # Without a name of its own, a flag that is off would get a --no- twin.
             name_of_flag = f"--{word.removeprefix('as_').replace('_', '-')}"
             names = [name_of_flag] if parameter.default is False else []
             described = typer.Option(*names, metavar=metavar or None, help=meaning)
-        parameters.append(parameter.replace(annotation=Annotated[hints[word], described]))
+        parameters.append(
+            parameter.replace(annotation=Annotated[hints[word], described])
+        )
 
     @functools.wraps(command)
     def run(*, as_json: bool, **given: Any) -> None:
+        # A context variable: commands need not pass --json through every function.
         before = json_wanted.set(as_json)
         try:
             command(**given)
         finally:
             json_wanted.reset(before)
 
+    # Typer reads the signature and the annotations, so both must be replaced.
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    group.command(help=text)(run)
+    group.command(help=text, cls=Command)(run)
 
 
-for command in (
-    tables.init, tables.ask, questions.explain, studio.studio, designs.design, mechanisms.verify,
-    tables.release, mechanisms.interval, mechanisms.analyse, mechanisms.curve, mechanisms.remap,
-    mechanisms.certify, mechanisms.audit, designs.sweep, questions.graph, questions.exists,
-    questions.regular, mechanisms.derive, mechanisms.generalise, questions.universal,
-    questions.axioms, papers.papers,
-):  # fmt: skip
+for command in chain.from_iterable(COMMANDS.values()):
     _register(app, command)
 
-book = typer.Typer(help="Show, verify and export the ledger of spent budget.", no_args_is_help=True)
+book = typer.Typer(
+    help="Show, verify and export the ledger of spent budget.", no_args_is_help=True
+)
 for step in (
     ledger.init, ledger.show, ledger.verify, ledger.export, ledger.budget, ledger.series,
     ledger.facts,

@@ -6,8 +6,9 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,13 @@ import tightrope as tr
 from tightrope.cli.output import grid, json_wanted, progress_bar, show, tell, unused
 from tightrope.errors import InputError
 from tightrope.files import check_goals, write_text
-from tightrope.report.texts import about_query, design_rows, score_hint
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.report.texts import about_query, answer_order, design_rows, score_hint
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tightrope.optimize import Progress
-    from tightrope.optimize.progress import Callback
-    from tightrope.studies import Outcome
+    from tightrope.studies import StudyOutcome
 
 
 def design(
@@ -42,7 +42,7 @@ def design(
     report: Path | None = None,
     neighbours: str = "change-one",
 ) -> None:
-    """Find the best private mechanism for a question and prove how good it is.
+    """Find the best private mechanism and prove how good it is.
 
     An interruption (Ctrl-C) ends a search like the time limit does.
 
@@ -66,7 +66,8 @@ def design(
 
     Examples:
       tightrope design "count(20)" --epsilon 0.5 --loss absolute
-      tightrope design "sum(20,3)" --epsilon "ln(2)" --prior "binomial(.3)" --out sum.tightrope
+      tightrope design "sum(20,3)" --epsilon "ln(2)" --prior "binomial(.3)" \\
+          --out sum.tightrope
       tightrope design "sum(20,3)" --epsilon "ln(2)" --report sum.html
       tightrope design "sum(99,9)" --epsilon "ln(2)" --time-limit 30
       tightrope design "choice(6)" --epsilon 1 --risk-averse all
@@ -85,6 +86,7 @@ def design(
     from tightrope.optimize import design_limited, design_many
     from tightrope.queries import usual_loss
 
+    # Options that would be ignored are refused: the user would believe they had an effect.
     limited = max_vulnerability is not None or max_loss is not None
     known = None if prior == "uniform" else prior
     alone = {"risk_averse": risk_averse, "route": route, "report": report}
@@ -107,61 +109,80 @@ def design(
         )
     level = epsilon or ""
     if not level and not limited:
-        raise InputError("a design needs a privacy level: add --epsilon (or a limit on leakage)")
+        raise InputError(
+            "a design needs a privacy level: add --epsilon (or a limit on leakage)"
+        )
+    # Before the search: a wrong file name must not be found after an hour.
     check_goals(out, report)
     if is_by_score(question):
         _by_score(question, level, neighbours, out)
         return
     asked = tr.query(question, neighbours=neighbours)
+    # The size of the error for numbers, right or wrong for everything else.
     loss = loss or usual_loss(asked)
-    with _searching(gap) as told:
-        options: dict[str, Any] = {"gap": gap, "progress": told, "time_limit": time_limit}
+    with progress_bar("searching") as report_progress:
+        options: dict[str, Any] = {
+            "gap": gap,
+            "progress": report_progress,
+            "time_limit": time_limit,
+        }
         if limited:
-            limits: dict[str, Any] = {"max_vulnerability": max_vulnerability, "max_loss": max_loss}
+            limits: dict[str, Any] = {
+                "max_vulnerability": max_vulnerability,
+                "max_loss": max_loss,
+            }
             consumer = tr.Consumer.of(asked.graph, prior=prior, loss=loss)
-            found = design_limited(asked, consumer, epsilon=epsilon, **limits, **options)
+            # ε is optional here: the limit on leakage determines it.
+            found = design_limited(
+                asked, consumer, epsilon=epsilon, **limits, **options
+            )
         elif consumers is not None:
             everybody = read_consumers(consumers, asked.graph)
             found = design_many(asked, level, everybody, **options)
         else:
-            belief = {"prior": prior} if risk_averse is None else {"support": risk_averse}
+            belief = (
+                {"prior": prior} if risk_averse is None else {"support": risk_averse}
+            )
             consumer = tr.Consumer.of(asked.graph, loss=loss, **belief)
             found = tr.design(asked, level, consumer, route=route, **options)
     data: dict[str, Any] = {**about_query(asked), **found.as_dict()}
-    rows = {**design_rows(found), "time": f"{found.seconds:.3g} s"}
+    rows = design_rows(found) | answer_order(asked.graph)
+    rows["time"] = f"{found.seconds:.3g} s"
     if out is not None:
-        with progress_bar("proving") as done:
-            made = tr.prove(found, asked, done)
+        with progress_bar("proving") as report_progress:
+            # The search is in floats; the file is proved in integers, whatever the search did.
+            made = tr.prove(found, asked, report_progress)
         data |= {"out": str(made.save(out)), "digest": made.digest}
         rows["written to"] = _checked_by(out)
     if report is not None:
         from tightrope.report.page import html_report
 
         write_text(report, html_report(found))
+        # The same path for scripts and for people.
         data["report"] = rows["report"] = str(report)
     level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
     whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
-    kind = f"least {found.minimised}" if found.limit is not None else "best mechanism"
+    kind = "mechanism" if found.limit is None else f"least {found.minimised}"
     hint = score_hint(asked.text)
     kind += " that sees only the true answer" if hint else ""
-    proved = [] if found.certified else [f"Proved: {found.claim}."]
-    if found.stopped:
-        proved = [f"Stopped early. {proved[0]}"]
+    # A stopped search still has a proved bound; the claim states its gap.
+    proved = f"Stopped early. {found.claim}" if found.stopped else found.claim
     title = f"{kind}{whose} {asked.text}{level}"
-    tell(data, title, rows, [*proved, *([f"{hint}."] if hint else [])])
+    tell(data, title, rows, [proved, *([f"{hint}."] if hint else [])])
 
 
 def _by_score(question: str, level: str, near: str, out: Path | None) -> None:
     """Make a mechanism by scores, which needs no search; say what it promises."""
     from tightrope.certify import by_score
-    from tightrope.publish.intervals import score_error
+    from tightrope.publish.noise import noise_of
 
     made = by_score(question, level, near)
-    kept = score_error(made)
+    # The error by scores does not depend on the answer.
+    kept = noise_of(made).interval(None)
     data = {"query": made.query, "neighbours": made.neighbours, "route": "scores",
             "epsilon": str(made.epsilon), "steps": made.steps, "error": kept.as_dict()}  # fmt: skip
     rows = {
-        "route": "permute-and-flip on the counts of all values",
+        "route": made.route,
         "one person": f"moves two scores apart by at most {made.steps} steps",
         "error": str(kept),
     }
@@ -173,20 +194,6 @@ def _by_score(question: str, level: str, near: str, out: Path | None) -> None:
 
 def _checked_by(out: Path) -> str:
     return f"{out}  (check it: tightrope verify {out})"
-
-
-@contextmanager
-def _searching(gap: float) -> Iterator[Callback]:
-    """Show what a search is doing, and how far it has come towards a gap, in digits."""
-    with progress_bar("searching") as done:
-
-        def told(now: Progress) -> None:
-            if not 0 < gap < 1 or not now.gap < 1:
-                done(None, now.step)
-                return
-            done(min(1.0, math.log(max(now.gap, gap)) / math.log(gap)), now.step)
-
-        yield told
 
 
 def sweep(
@@ -204,7 +211,7 @@ def sweep(
     scheduler: str | None = None,
     chunk: int = 10,
 ) -> None:
-    """Design for every combination of questions, levels, priors, losses and routes.
+    """Design for every combination of questions, levels and losses.
 
     Parameters
     ----------
@@ -230,9 +237,12 @@ def sweep(
 
     Examples:
       tightrope sweep "count(20)" --epsilons 0.2:2:0.2 --loss absolute
-      tightrope sweep "cycle(8)" "sum(9,3)" --epsilons "ln(2),1" --loss binary --loss distance
-      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --workers 2 --out study.parquet
-      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --scheduler tcp://head:8786 --out study.parquet
+      tightrope sweep "cycle(8)" "sum(9,3)" --epsilons "ln(2),1" \\
+          --loss binary --loss distance
+      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 \\
+          --workers 2 --out study.parquet
+      tightrope sweep "sum(20,3)" --epsilons 0.1:3:0.01 --out study.parquet \\
+          --scheduler tcp://head:8786
 
     >>> from tightrope.cli import main
     >>> main(["sweep", "path(4)", "--epsilons", "0.5:1:0.5", "--json"])
@@ -246,7 +256,10 @@ def sweep(
     from tightrope.studies import Study, run_study
 
     if workers is not None and scheduler is not None:
-        raise InputError("give --workers for processes here or --scheduler for others, not both")
+        raise InputError(
+            "give --workers for processes here or --scheduler for others, not both"
+        )
+    # One loss for all, or the rows of a study could not be compared.
     losses = loss or sorted({usual_loss(question) for question in questions})
     if loss is None and len(losses) > 1:
         raise InputError("these questions have no common loss: say which with --loss")
@@ -254,8 +267,11 @@ def sweep(
         questions, epsilons, priors=prior or ["uniform"], losses=losses, routes=route or [None],
         neighbours=neighbours, gap=gap, chunk=chunk, time_limit=time_limit,
     )  # fmt: skip
-    with _progress(out) as told:
-        outcome = run_study(study, out, workers=workers, scheduler=scheduler, progress=told)
+    with _study_progress(out) as report:
+        outcome = run_study(
+            study, out, workers=workers, scheduler=scheduler, progress=report
+        )
+    # Rows in a file are not read back, unless JSON wants them.
     rows = list(outcome.rows()) if json_wanted.get() or out is None else []
     data = {
         "queries": study.queries,
@@ -272,31 +288,44 @@ def sweep(
 
 
 @contextmanager
-def _progress(out: Path | None, every: float = 30.0) -> Iterator[Callable[[int, int], None]]:
-    """Tell of the progress on standard error: a bar on a terminal, else a line now and then."""
+def _study_progress(
+    out: Path | None, every: float = 30.0
+) -> Iterator[ProgressCallback]:
+    """Show progress on standard error: a bar on a terminal, else a line now and then."""
     began = said = time.monotonic()
     start: int | None = None
     with progress_bar("designing") as bar:
 
-        def told(done: int, total: int) -> None:
+        def report(now: Progress) -> None:
             nonlocal said, start
+            done = int(now.done)
+            total = int(now.total or 0)
+            # The first report says how much an earlier run has left.
             if start is None:
                 start = done
                 if start and not json_wanted.get():
-                    there = f"in {out}.parts: going on from there" if start < total else f"in {out}"
+                    there = (
+                        f"in {out}.parts: going on from there"
+                        if start < total
+                        else f"in {out}"
+                    )
                     _say(f"found {start:,} of {total:,} designs {there}")
-            bar(done / total, f"designed {done:,} of {total:,}")
+            bar(replace(now, step=f"designed {done:,} of {total:,}"))
+            # In a log a line now and then; on a terminal the bar says it.
             quiet = json_wanted.get() or sys.stderr.isatty() or done <= start
             if not quiet and time.monotonic() - said >= every:
                 said = time.monotonic()
+                # Speed of this run only: designs found in the store took no time.
                 left = (said - began) / (done - start) * (total - done)
                 _say(f"{done:,} of {total:,} designs, about {_span(left)} left")
 
         try:
-            yield told
+            yield report
         except KeyboardInterrupt:
             if out is not None:
-                _say(f"what is finished is kept in {out}.parts: the same command goes on there")
+                _say(
+                    f"what is finished is kept in {out}.parts: the same command goes on there"
+                )
             raise
 
 
@@ -310,9 +339,10 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _draw(console: Console, outcome: Outcome, rows: list[dict[str, Any]]) -> None:
+def _draw(console: Console, outcome: StudyOutcome, rows: list[dict[str, Any]]) -> None:
     if outcome.out is not None:
-        size, study = outcome.study.size, outcome.out
+        size = outcome.study.size
+        study = outcome.out
         console.print(
             f"{size:,} designs in {study}: {outcome.certified:,} certified, "
             f"{outcome.refused:,} refused",
@@ -325,13 +355,21 @@ def _draw(console: Console, outcome: Outcome, rows: list[dict[str, Any]]) -> Non
     names = ("query", "prior", "loss", "route")
     kinds = [name for name in names if len({row[name] for row in rows}) > 1]
     numbers = ("expected loss", "gap", *baselines, "s")
-    grid(console, ("ε", *kinds, *numbers), [_cells(row, kinds, baselines) for row in rows], numbers)
+    grid(
+        console,
+        ("ε", *kinds, *numbers),
+        [_cells(row, kinds, baselines) for row in rows],
+        numbers,
+    )
 
 
 def _cells(row: dict[str, Any], kinds: list[str], baselines: list[str]) -> list[str]:
     start = [row["epsilon_text"], *(row[name] or "" for name in kinds)]
     if "error" in row:
         return [*start, row["error"]]
+    # Not every question has every kind of noise to compare with.
     others = [f"{row['baselines'].get(name, math.nan):.6g}" for name in baselines]
-    loss, gap, seconds = f"{row['expected_loss']:.6g}", f"{row['gap']:.1g}", f"{row['seconds']:.2g}"
+    loss = f"{row['expected_loss']:.6g}"
+    gap = f"{row['gap']:.1g}"
+    seconds = f"{row['seconds']:.2g}"
     return [*start, loss, gap, *others, seconds]

@@ -6,6 +6,7 @@ import json
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,9 +14,12 @@ import tightrope as tr
 from tightrope.cli.output import json_wanted, tell
 from tightrope.errors import whole_number
 
+if TYPE_CHECKING:
+    from tightrope.publish.entries import Entry
+
 
 def show(url: str = "ledger.db", *, last: int = 20) -> None:
-    """Show the budgets of a ledger, what is left of them, and the answers that were paid for.
+    """Show the budgets, what is left, and the published answers.
 
     Parameters
     ----------
@@ -26,17 +30,16 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
       tightrope ledger show
       tightrope ledger show ledger.db --last 100
     """
-    from tightrope.asking.answers import published_text
-    from tightrope.asking.shelf import drawn_from
-    from tightrope.publish.accounts import shown
     from tightrope.publish.entries import plain
 
     ledger = tr.Ledger(url)
-    head, accounts = ledger.head(), ledger.accounts()
+    head = ledger.head()
+    accounts = ledger.accounts()
     paid, waiting = ledger.paid()
+    # The last ones, also where fewer exist; --last 0 lists none.
     newest = paid[max(len(paid) - whole_number(last, "--last", 0), 0) :]
     amounts = ("budget", "spent", "remaining", "delta", "spent_delta")
-    listed = ("key", "query", "epsilon", "sql", "answer", "charges")
+    listed = ("key", "query", "epsilon", "asked", "sql", "user", "answer", "charges")
     data = {
         "ledger": ledger.id,
         "entries": head.position,
@@ -61,29 +64,45 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
 
     rows = {name: str(account) for name, account in accounts.items()}
     for account in accounts.values():
-        rows |= {f"series {name}": str(series) for name, series in account.series.items()}
+        rows |= {
+            f"series {name}": str(series) for name, series in account.series.items()
+        }
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
-    rows["answers"] = f"{len(paid)} paid for" if paid else "none yet"
-    for entry in newest:
-        body = entry.body
-        told = published_text(body, drawn_from(body))
-        asked = ", ".join(dict.fromkeys(str(body.get("query")).split(", ")))
-        rows[f"  {entry.position}  {entry.time[:16]}"] = (
-            f"ε = {shown(Fraction(body['charges'][0]['amount']))}  {asked}: "
-            f"{told if len(told) <= 60 else told[:59] + '…'}  (key {body['key']})"
-        )
+    rows["answers"] = str(len(paid)) if paid else "none yet"
+    rows |= {f"  {entry.position}": _published(entry) for entry in newest}
     if waiting:
-        keys = (
-            f"{', '.join(waiting[:last])} (asked again with its key, a request costs nothing more)"
+        keys = ", ".join(waiting[:last])
+        rows["paid, not answered"] = (
+            f"{keys} (asked again with its key, a request costs nothing more)"
         )
-        rows["paid, not answered"] = keys
     tell(data, f"ledger {ledger.store.name}", rows)
 
 
+def _published(entry: Entry) -> str:
+    """Say what was published when, to whom, for how much, and the question behind it."""
+    from tightrope.asking.answers import published_text
+    from tightrope.asking.cache import drawn_from
+    from tightrope.publish.accounts import shown
+
+    body = entry.body
+    answer = published_text(body, drawn_from(body))
+    cost = shown(Fraction(body["charges"][0]["amount"]))
+    user = f" by {body['user']}" if body.get("user") else ""
+    return "\n".join([
+        # A table of many groups would fill the screen; the receipt holds all of it.
+        answer if len(answer) <= 160 else f"{answer[:159]}…",
+        str(body.get("asked") or body.get("sql") or body.get("query")),
+        f"{entry.time[:10]} {entry.time[11:16]}{user}, ε = {cost}, key {body['key']}",
+    ])  # fmt: skip
+
+
 def verify(
-    url: str = "ledger.db", *, receipt: list[Path] | None = None, head: list[str] | None = None
+    url: str = "ledger.db",
+    *,
+    receipt: list[Path] | None = None,
+    head: list[str] | None = None,
 ) -> None:
-    """Prove that nothing in a ledger was altered or removed: every hash, step and balance.
+    """Prove that nothing in a ledger was altered or removed.
 
     The steps are run again from the first entry: every answer must repeat the request and the
     amounts of its own reservation, and no reservation may be charged after it expired.
@@ -104,6 +123,7 @@ def verify(
     from tightrope.publish.receipts import anchors_of_receipts, read_anchor
 
     ledger = tr.Ledger(url)
+    # Receipts are verified first: a forged one must not vouch for a ledger.
     seen = anchors_of_receipts(receipt, ledger.id) if receipt else []
     anchors = [*seen, *map(read_anchor, head or [])]
     report = ledger.verify(anchors)
@@ -120,6 +140,7 @@ def verify(
         "intact": "yes" if report.intact else "no",
         "entries": str(report.entries),
         "head": report.head,
+        # Found only if nothing failed: a missing anchor is among the reasons.
         "anchors": f"{len(anchors)} found" if report.intact else str(len(anchors)),
     }
     series = sum(len(account.series) for account in report.accounts.values())
@@ -127,11 +148,14 @@ def verify(
     lines = [f"FAILS: {reason}." for reason in report.reasons]
     tell(data, f"ledger {ledger.store.name}", rows, lines)
     if not report.intact:
+        # The exit code is the verdict, for scripts.
         raise typer.Exit(1)
 
 
 def export(url: str = "ledger.db", *, out: Path | None = None) -> None:
-    """Export every entry of a ledger as JSON lines; with --json, as one JSON object.
+    """Export every entry of a ledger as JSON lines.
+
+    With --json, as one JSON object.
 
     Parameters
     ----------
@@ -143,6 +167,7 @@ def export(url: str = "ledger.db", *, out: Path | None = None) -> None:
     """
     from tightrope.files import write_text
 
+    # As stored, so that anybody can recompute the hashes.
     entries = [entry.as_dict() for entry in tr.Ledger(url).entries()]
     lines = "".join(json.dumps(entry) + "\n" for entry in entries)
     if out is not None:
@@ -154,7 +179,9 @@ def export(url: str = "ledger.db", *, out: Path | None = None) -> None:
 
 
 def budget(url: str, account: str, amount: str, *, delta: str | None = None) -> None:
-    """Set the budget of a table or a user; the change is an entry of the ledger.
+    """Set the budget of a table or a user.
+
+    The change is an entry of the ledger.
 
     A ledger that does not exist yet is made. A budget cannot be less than what is spent.
 
@@ -179,6 +206,7 @@ def budget(url: str, account: str, amount: str, *, delta: str | None = None) -> 
     from tightrope.publish.accounts import budget_of, shown
     from tightrope.publish.releasing import open_ledger
 
+    # Read before the ledger is made: a typo must not leave an empty one behind.
     level = budget_of(amount)
     ledger = open_ledger(url, {account: level})
     ledger.set_budget(account, level, delta)
@@ -188,7 +216,8 @@ def budget(url: str, account: str, amount: str, *, delta: str | None = None) -> 
 
     rows = {"budget": shown(level), "remaining": shown(left)}
     if slack:
-        data["delta"], rows["δ"] = str(slack), f"{float(slack):g}"
+        data["delta"] = str(slack)
+        rows["δ"] = f"{float(slack):g}"
     tell(data, account, rows)
 
 
@@ -202,7 +231,7 @@ def series(
     epsilon: str | None = None,
     dry_run: bool = False,
 ) -> None:
-    """Declare a series of releases, which costs less than the sum of its ε.
+    """Declare a series of releases, cheaper than the sum of its ε.
 
     Levels, or mechanisms, are fixed now; questions and their order are chosen as one goes, each
     with 'tightrope release … --series NAME'. The account pays ε and δ for the whole series at once:
@@ -226,14 +255,17 @@ def series(
         Show what it would cost; the ledger stays as it is, and need not be there.
 
     Examples:
-      tightrope ledger series ledger.db "table people" daily --step 100x0.1 --delta 1e-6
-      tightrope ledger series ledger.db "table people" daily --step 0.01 --epsilon 1 --delta 1e-6
+      tightrope ledger series ledger.db "table people" daily \\
+          --step 100x0.1 --delta 1e-6
+      tightrope ledger series ledger.db "table people" daily \\
+          --step 0.01 --epsilon 1 --delta 1e-6
     """
     from tightrope.accounting.curves import delta_of
     from tightrope.publish.accounts import shown
     from tightrope.publish.series import read_steps, series_entry, series_of
 
     spare = delta_of(delta)
+    # Composed before anything is written: it may take a while, and may be refused.
     body = series_entry(account, name, read_steps(step, epsilon, spare), spare, epsilon)
     made = series_of(body["steps"], Fraction(body["epsilon"]), spare)
     left = None
@@ -241,8 +273,13 @@ def series(
         ledger = tr.Ledger(url)
         ledger.declare_series(body)
         left = ledger.remaining(account)
-    data = {**body, "sum": str(made.total), "remaining": None if left is None else str(left)}
+    data = {
+        **body,
+        "sum": str(made.total),
+        "remaining": None if left is None else str(left),
+    }
     for one in data["steps"]:
+        # A curve has thousands of numbers; the ledger keeps it.
         one.pop("curve", None)
 
     rows = {
@@ -254,7 +291,7 @@ def series(
 
 
 def init(url: str) -> None:
-    """Make an empty ledger; one that is there already is refused.
+    """Make an empty ledger; an existing one is refused.
 
     A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
     a signing key that exists: then a ledger may have been lost, and starting anew is said aloud.
@@ -263,13 +300,19 @@ def init(url: str) -> None:
       tightrope ledger init ledger.db
     """
     ledger = tr.Ledger.create(url)
-    data = {"ledger": ledger.id, "entries": ledger.head().position, "head": ledger.head().hash}
+    data = {
+        "ledger": ledger.id,
+        "entries": ledger.head().position,
+        "head": ledger.head().hash,
+    }
 
     tell(data, f"ledger {ledger.store.name}", {k: str(v) for k, v in data.items()})
 
 
 def facts(url: str = "ledger.db", *, facts: Path | None = None) -> None:
-    """Record that the public facts have changed: the population, or which partitions are fixed.
+    """Record that the public facts of a table have changed.
+
+    That is the population, or which partitions are fixed.
 
     An account is bound to these at its first use, so that nobody who asks can bring other facts.
 
@@ -284,9 +327,20 @@ def facts(url: str = "ledger.db", *, facts: Path | None = None) -> None:
     from tightrope.publish.facts import FACTS_FILE, read_facts
     from tightrope.publish.releasing import facts_digest
 
-    ledger, known = tr.Ledger(url), read_facts(facts or FACTS_FILE)
-    digests = {f"table {name}": facts_digest(table) for name, table in known.tables.items()}
-    changed = [name for name, number in digests.items() if ledger.accept_facts(name, number)]
+    ledger = tr.Ledger(url)
+    known = read_facts(facts or FACTS_FILE)
+    everyone = known.tables.values()
+    digests = {
+        table.account: facts_digest(
+            table, [one for one in everyone if one.account == table.account]
+        )
+        for table in everyone
+        # Events share the account of their people; public tables have none.
+        if table.people is None and not table.public
+    }
+    changed = [
+        name for name, number in digests.items() if ledger.accept_facts(name, number)
+    ]
 
     rows = {"recorded for": ", ".join(changed) or "none, nothing changed"}
     tell({"accounts": changed}, f"ledger {ledger.store.name}", rows)

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import progress_bar, tell, unused
+from tightrope.cli.output import (
+    facts_table,
+    paragraphs,
+    progress_bar,
+    show,
+    tell,
+    unused,
+)
 from tightrope.errors import InputError, whole_number
-from tightrope.files import check_goals
-from tightrope.report.texts import score_hint, verdict_rows
+from tightrope.files import check_goals, parse_json, read_text
+from tightrope.report.texts import answer_order, score_hint, verdict_rows
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tightrope.certify import Mechanism
+    from tightrope.publish.receipts import ReceiptCheck
 
 
 @dataclass(frozen=True)
@@ -54,19 +67,23 @@ def load(
     """
     file = Path(mechanism)
     level = None if epsilon is None else tr.Epsilon.of(epsilon)
+    # A matrix has no header: question and level come from the options.
     if mechanism.lower().endswith(".csv"):
         if query is None:
             raise InputError("a matrix does not say what it answers: add --query")
         asked = tr.query(query, neighbours=neighbours)
         return Loaded(file.name, _channel(mechanism), asked, level)
+    # A file may have a colon in its name, as a named mechanism has.
     if ":" not in mechanism or file.is_file():
         from tightrope.certify import Mechanism
 
+        # Most likely a question where a mechanism is needed.
         if "(" in mechanism and not file.exists():
             raise InputError(
                 f"which mechanism? Write geometric:{mechanism[:80]}, or the name of a file"
             )
         made = Mechanism(file)
+        # The header is authoritative: options beside it could contradict it.
         unused("a mechanism file, which says it", epsilon=epsilon, query=query)
         return Loaded(file.name, made.channel(), made.question, made.epsilon, True)
     from tightrope.mechanisms import tight
@@ -81,21 +98,25 @@ def load(
 
 def takes_mechanism(command: Callable[..., None]) -> Callable[..., None]:
     """Let a command whose first parameter is a mechanism take the words of ``load`` instead."""
+    # The command line shows the words of `load`, the command sees what was loaded.
     taken = inspect.signature(load).parameters
     _, *own = inspect.signature(command).parameters.values()
 
     @functools.wraps(command)
     def run(**words: Any) -> None:
-        command(load(**{word: words.pop(word) for word in taken if word in words}), **words)
+        command(
+            load(**{word: words.pop(word) for word in taken if word in words}), **words
+        )
 
     run.__signature__ = inspect.Signature([*taken.values(), *own])  # type: ignore[attr-defined]
+    # Typer reads annotations by name, so both functions' are needed.
     run.__annotations__ = {**load.__annotations__, **command.__annotations__}
     return run
 
 
 @takes_mechanism
 def analyse(loaded: Loaded, *, prior: str = "uniform") -> None:
-    """Measure a mechanism: utility, leakage in bits, generality and its smallest ε.
+    """Measure a mechanism: utility, leakage in bits, smallest ε.
 
     Examples:
       tightrope analyse "geometric:count(5)" --epsilon "ln(2)"
@@ -113,11 +134,14 @@ def analyse(loaded: Loaded, *, prior: str = "uniform") -> None:
     graph = loaded.query.graph
     known = read_prior(prior, graph)
     with progress_bar("measuring"):
+        # At the given ε: tightness of constraints depends on the level.
         found = measure(loaded.channel, graph, known, epsilon=loaded.epsilon)
     data = {"mechanism": loaded.name, "query": loaded.query.text, **found.as_dict()}
 
     general = {True: "yes", False: "no", None: "not defined"}[found.maximally_general]
-    coefficient = "too large to compute" if found.dobrushin is None else f"{found.dobrushin:.9g}"
+    coefficient = (
+        "too large to compute" if found.dobrushin is None else f"{found.dobrushin:.9g}"
+    )
     rows = {
         "utility": f"{found.utility:.9g}",
         "min-entropy leakage": f"{found.min_entropy_leakage_bits:.9g} bits",
@@ -126,15 +150,22 @@ def analyse(loaded: Loaded, *, prior: str = "uniform") -> None:
         "smallest ε": f"{found.epsilon:.9g}",
         "maximally general": general,
         "Dobrushin utility": coefficient,
+        **answer_order(graph),
     }
     tell(data, f"{loaded.name}, prior {prior}", rows, found.sentences)
 
 
 @takes_mechanism
 def curve(
-    loaded: Loaded, *, delta: float | None = None, times: int = 1, plot: Path | None = None
+    loaded: Loaded,
+    *,
+    delta: float | None = None,
+    times: int = 1,
+    plot: Path | None = None,
 ) -> None:
-    """Show for which (ε, δ) a mechanism is private: the smallest δ at every corner of the curve.
+    """Show for which (ε, δ) a mechanism is private.
+
+    That is the smallest δ at every corner of the curve.
 
     Parameters
     ----------
@@ -164,7 +195,9 @@ def curve(
         check_picture(plot)
     with progress_bar("comparing neighbours"):
         found = worst_curve(loaded.channel, loaded.query.graph, most=4_000_000)
+    # δ(ε) is piecewise linear in e^ε: its corners say everything.
     rows = [{"epsilon": e, "delta": float(found.delta(e))} for e in found.levels[:60]]
+    # δ = 0 is pure differential privacy.
     wanted = 0.0 if delta is None else delta
     data = {
         "query": loaded.query.text,
@@ -173,28 +206,36 @@ def curve(
         "rows": rows,
     }
 
-    told = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
+    texts = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
     if times > 1:
         with progress_bar("composing"):
+            # Composed by the privacy loss of the curve: tighter than n·ε for δ > 0.
             all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
         data["together"] = None if all_of_them is None else float(all_of_them)
-        told[f"ε of {times} releases"] = (
+        texts[f"ε of {times} releases"] = (
             "none is enough" if all_of_them is None else f"{data['together']:.9g}"
         )
     if plot is not None:
         curves = {"this mechanism": found}
+        # Randomized response is the worst curve with that ε, if there is one.
         if 0 < found.epsilon(0) < float("inf"):
-            curves["any with its ε"] = TradeOff.randomized_response(repr(found.epsilon(0)))
+            curves["any with its ε"] = TradeOff.randomized_response(
+                repr(found.epsilon(0))
+            )
         data["plot"] = str(save_plot(plot_tradeoff, curves, plot))
-    told |= {f"δ for ε = {row['epsilon']:.6g}": f"{row['delta']:.6g}" for row in rows}
-    tell(data, loaded.name, told)
+    texts |= {f"δ for ε = {row['epsilon']:.6g}": f"{row['delta']:.6g}" for row in rows}
+    tell(data, loaded.name, texts)
 
 
 @takes_mechanism
 def remap(
-    loaded: Loaded, *, prior: str = "uniform", loss: str | None = None, receipt: Path | None = None
+    loaded: Loaded,
+    *,
+    prior: str = "uniform",
+    loss: str | None = None,
+    receipt: Path | None = None,
 ) -> None:
-    """Show what a consumer with a prior and a loss should guess from every output.
+    """Show what a consumer should guess from every output.
 
     Parameters
     ----------
@@ -202,7 +243,8 @@ def remap(
         A receipt: also show the guess from its answer.
 
     Examples:
-      tightrope remap "geometric:count(5)" --epsilon "ln(2)" --prior "binomial(.3)"
+      tightrope remap "geometric:count(5)" --epsilon "ln(2)" \\
+          --prior "binomial(.3)"
       tightrope remap noise.csv --query "count(5)" --loss absolute
 
     >>> from tightrope.cli import main
@@ -229,12 +271,16 @@ def remap(
     if receipt is not None:
         from tightrope.publish.receipts import apply_remap, read_receipt
 
-        paid, asked = read_receipt(receipt), loaded.query
+        paid = read_receipt(receipt)
+        asked = loaded.query
         level = paid.get("epsilon") if loaded.epsilon is None else str(loaded.epsilon)
         mine = f"{asked.text} ({asked.neighbours.value}) at ε = {level}"
         theirs = f"{paid.get('query')} ({paid.get('neighbours')}) at ε = {paid.get('epsilon')}"
+        # A remap of other noise would guess wrong without notice.
         if theirs != mine:
-            raise InputError(f"{receipt} is the receipt of {theirs}, and the remap of {mine}")
+            raise InputError(
+                f"{receipt} is the receipt of {theirs}, and the remap of {mine}"
+            )
         best = dict(zip(loaded.channel.outputs, guesses, strict=True))
         data["guess"] = apply_remap(receipt, best)
 
@@ -248,13 +294,20 @@ def remap(
     if "guess" in data:
         rows["guess from the receipt"] = str(data["guess"])
     rows["expected loss"] = f"{found.expected_loss:.9g}"
+    rows |= answer_order(loaded.query.graph)
     tell(data, f"{loaded.name}, prior {prior}, loss {loss}", rows)
 
 
 def derive(
-    first: str, second: str, *, epsilon: str | None = None, from_epsilon: str | None = None
+    first: str,
+    second: str,
+    *,
+    epsilon: str | None = None,
+    from_epsilon: str | None = None,
 ) -> None:
-    """Decide whether FILE1 is FILE2 with its outputs remapped; show the remap or a counterexample.
+    """Decide whether one mechanism is another with outputs remapped.
+
+    Shows the remap from FILE2 to FILE1, or a counterexample.
 
     Mechanism files and CSV matrices of fractions are decided exactly. The counterexample is a
     prior and a gain function under which a consumer gains strictly more from FILE1. Files round
@@ -275,7 +328,8 @@ def derive(
 
     Examples:
       tightrope derive coarse.csv fine.csv
-      tightrope derive "geometric:count(5)" "geometric:count(5)" --epsilon 0.5 --from-epsilon 1
+      tightrope derive "geometric:count(5)" "geometric:count(5)" \\
+          --epsilon 0.5 --from-epsilon 1
 
     >>> from tightrope.cli import main
     >>> words = ["geometric:count(1)"] * 2 + ["--epsilon", "ln(2)", "--from-epsilon", "ln(3)"]
@@ -288,6 +342,7 @@ def derive(
     channels = [_channel(first, epsilon), _channel(second, from_epsilon or epsilon)]
     with progress_bar("deciding"):
         found = derivable(*channels)
+        # Exact files round their weights: how far is it from being derivable?
         near = nearest_remap(*channels) if found.exact and not found.derivable else None
     rounding = near is not None and near.is_rounding
     data: dict[str, Any] = {
@@ -307,13 +362,19 @@ def derive(
         data["witness"] = found.witness.as_dict()
 
     how = "decided in integers" if found.exact else f"within {found.tolerance:g}"
+    # Blackwell: not derivable exactly if some consumer gains more from the first.
     won = found.witness
     if found.remap is not None:
-        lines = [f"{first} is derivable from {second} ({how}) by this remap:", found.remap.table()]
+        lines = [
+            f"{first} is derivable from {second} ({how}) by this remap:",
+            found.remap.table(),
+        ]
     else:
         assert won is not None
         size = float(data["distance"])
-        whose = f"consumer with the prior {_line(won.prior)} and {len(won.gain[0])} guesses"
+        whose = (
+            f"consumer with the prior {_line(won.prior)} and {len(won.gain[0])} guesses"
+        )
         if near is not None and rounding:
             lines = [
                 f"{first} is derivable from {second} up to rounding ({size:.1g}) by this remap:",
@@ -332,11 +393,98 @@ def derive(
     tell(data, lines=lines)
 
 
+def sharpen(
+    coarse: Path, fine: Path, *, best: bool = False, out: Path | None = None
+) -> None:
+    """Prove that two answers cost no more than the finer one.
+
+    A coarse answer now and a finer one later cost the finer ε together, not the sum, if the coarse
+    mechanism derives from the fine one. Writes one mechanism for the pair of both outputs, which
+    'tightrope verify' checks; its coarse part is exactly the coarse file. The exit code is 1 when
+    there is no such pair.
+
+    Parameters
+    ----------
+    coarse : COARSE
+        The mechanism file of the first answer.
+    fine : FINE
+        The mechanism file of the finer answer to the same question.
+    best
+        Whether or not it derives: design the pair whose finer answer has the smallest loss at the
+        level of the fine file, when all answers are equally likely.
+    out : FILE
+        Write the mechanism of the pair into a file.
+
+    Examples:
+      tightrope sharpen half.tightrope one.tightrope --out both.tightrope
+      tightrope sharpen half.tightrope one.tightrope --best
+
+    >>> sharpen(Path("none.tightrope"), Path("none.tightrope"))
+    Traceback (most recent call last):
+    ...
+    tightrope.errors.InputError: none.tightrope: No such file or directory
+    """
+    from tightrope.certify import Mechanism
+    from tightrope.chains import prove_pair
+
+    check_goals(out)
+    first = Mechanism(coarse)
+    second = Mechanism(fine)
+    if best:
+        _best_pair(first, second, out)
+        return
+    with progress_bar("deciding"):
+        found = prove_pair(first, second)
+    data = found.as_dict()
+    if found.mechanism is None:
+        tell(data, lines=[f"No: {found.reason}. --json shows the consumer."])
+        raise typer.Exit(1)
+    data["file"] = None if out is None else str(found.mechanism.save(out))
+    decided = "up to rounding" if found.up_to_rounding else "decided in integers"
+    rows = {
+        "first answer": f"ε = {first.epsilon}",
+        "both answers": f"ε = {second.epsilon}, proved in integers",
+        "pairs of outputs": str(
+            data["outputs"] or "by rule, for any number of answers"
+        ),
+        "first answer in the pair": f"exactly as in {coarse.name}",
+        "finer answer in the pair": f"within {data['distance']:.1g} of {fine.name}",
+    }
+    title = f"{coarse.name} derives from {fine.name} ({decided})"
+    tell(data, title, rows, [] if out is None else [f"Written to {out}."])
+
+
+def _best_pair(coarse: Mechanism, fine: Mechanism, out: Path | None) -> None:
+    """Design, show and write the best finer answer after a published one."""
+    from tightrope.chains import best_pair, check_same_question
+    from tightrope.consumers import Consumer
+    from tightrope.queries import usual_loss
+
+    # A pair is about one true answer, so both must ask the same.
+    check_same_question(coarse, fine)
+    loss = usual_loss(coarse.question)
+    consumer = Consumer.of(coarse.question.graph, prior="uniform", loss=loss)
+    with progress_bar("designing"):
+        found = best_pair(coarse, fine.epsilon, consumer)
+    data = found.as_dict() | {"loss_name": loss}
+    data["file"] = None if out is None else str(found.mechanism.save(out))
+    rows = {
+        "first answer": f"ε = {coarse.epsilon}, exactly as in its file",
+        "both answers": f"ε = {fine.epsilon}, proved in integers",
+        "finer answer": f"{loss} loss {float(found.loss):.9g}",
+        "no such pair below": f"{found.bound:.9g}, by linear programs in floats",
+        "a single answer": f"{loss} loss {found.single:.9g} at ε = {fine.epsilon}",
+    }
+    title = f"best finer answer to {coarse.query}, all answers equally likely"
+    tell(data, title, rows, [] if out is None else [f"Written to {out}."])
+
+
 def _channel(text: str, epsilon: str | None = None) -> tr.Channel:
     if text.lower().endswith(".csv"):
         from tightrope.channels import read_channel
 
         return read_channel(Path(text))
+    # A file states its own level; only a name needs one.
     is_file = ":" not in text or Path(text).is_file()
     return load(text, epsilon=None if is_file else epsilon).channel
 
@@ -348,7 +496,9 @@ def _line(values: tuple[Any, ...]) -> str:
 
 @takes_mechanism
 def generalise(loaded: Loaded, *, out: Path | None = None) -> None:
-    """Make a mechanism maximally general: tell more at the same level, by splitting outputs.
+    """Make a mechanism maximally general by splitting outputs.
+
+    It then tells more at the same level.
 
     The old mechanism is the new one with outputs joined, so nobody loses anything. A matrix of
     fractions is split exactly, the rounded weights of a mechanism file within a tolerance.
@@ -359,7 +509,8 @@ def generalise(loaded: Loaded, *, out: Path | None = None) -> None:
         Write the new mechanism as a CSV matrix.
 
     Examples:
-      tightrope generalise coarse.csv --query "choice(3)" --epsilon "ln(2)" --out fine.csv
+      tightrope generalise coarse.csv --query "choice(3)" \\
+          --epsilon "ln(2)" --out fine.csv
       tightrope generalise "response:count(3)" --epsilon "ln(2)"
 
     >>> from tightrope.cli import main
@@ -372,12 +523,17 @@ def generalise(loaded: Loaded, *, out: Path | None = None) -> None:
 
     check_goals(out)
     if loaded.epsilon is None:
-        raise InputError("splitting needs the level that the mechanism keeps to: add --epsilon")
+        raise InputError(
+            "splitting needs the level that the mechanism keeps to: add --epsilon"
+        )
     channel = loaded.channel
     if loaded.rounded:
         # Exact splits of rounded weights would separate outputs by their rounding errors.
-        channel = tr.Channel(channel.matrix(), inputs=channel.inputs, outputs=channel.outputs)
+        channel = tr.Channel(
+            channel.matrix(), inputs=channel.inputs, outputs=channel.outputs
+        )
     with progress_bar("splitting outputs"):
+        # Splitting needs the level: it turns slack constraints into tight ones.
         made = make_maximally_general(channel, loaded.query.graph, loaded.epsilon)
     if out is not None:
         write_channel(made.channel, out)
@@ -404,7 +560,7 @@ def generalise(loaded: Loaded, *, out: Path | None = None) -> None:
 
 @takes_mechanism
 def certify(loaded: Loaded, *, out: Path) -> None:
-    """Round a mechanism to integers, prove its privacy and write the mechanism file.
+    """Round a mechanism to integers and prove its privacy.
 
     A matrix that is not private is refused with the pair of rows that shows it.
 
@@ -414,8 +570,10 @@ def certify(loaded: Loaded, *, out: Path) -> None:
         The file to write.
 
     Examples:
-      tightrope certify "geometric:count(5)" --epsilon "ln(2)" --out count.tightrope
-      tightrope certify matrix.csv --query "choice(6)" --epsilon 0.5 --out mine.tightrope
+      tightrope certify "geometric:count(5)" --epsilon "ln(2)" \\
+          --out count.tightrope
+      tightrope certify matrix.csv --query "choice(6)" --epsilon 0.5 \\
+          --out mine.tightrope
 
     >>> certify(mechanism="matrix.csv", out=Path("x.tightrope"), epsilon="ln(2)")
     Traceback (most recent call last):
@@ -426,12 +584,17 @@ def certify(loaded: Loaded, *, out: Path) -> None:
 
     check_goals(out)
     if loaded.epsilon is None:
-        raise InputError("a matrix does not say how private it is meant to be: add --epsilon")
+        raise InputError(
+            "a matrix does not say how private it is meant to be: add --epsilon"
+        )
+    # Rounded to integers so that every constraint holds exactly, then verified.
     made = prove(loaded.channel, loaded.query, loaded.epsilon)
     made.save(out)
     answers, outputs = made.shape
     names = ("query", "neighbours", "epsilon", "ratio", "kind", "moved", "digest")
-    data: dict[str, Any] = {"file": str(out)} | {name: getattr(made, name) for name in names}
+    data: dict[str, Any] = {"file": str(out)} | {
+        name: getattr(made, name) for name in names
+    }
     data |= {"answers": answers, "outputs": outputs, "bytes": len(made.to_bytes())}
     tell(data, f"{loaded.name}, proved", {k: str(v) for k, v in data.items()})
 
@@ -439,7 +602,7 @@ def certify(loaded: Loaded, *, out: Path) -> None:
 def audit(
     file: Path, *, draws: int = 100_000, timed: int = 100_000, false_alarm: float = 1e-6
 ) -> None:
-    """Draw many times; test the frequencies, and whether the time tells anything.
+    """Draw many times and test the frequencies and the timing.
 
     The exit code is 1 when a test fails.
 
@@ -467,7 +630,10 @@ def audit(
     from tightrope.publish.auditing import audit as test_draws
 
     with progress_bar("drawing"):
-        found = test_draws(Mechanism(file), draws=draws, timed=timed, false_alarm=false_alarm)
+        found = test_draws(
+            Mechanism(file), draws=draws, timed=timed, false_alarm=false_alarm
+        )
+    # The limit of each row is adjusted for the number of rows; show the smallest p.
     worst = min(found.rows, key=lambda row: row.p_value)
     rows = {
         "verdict": "no alarm" if found.passed else "ALARM",
@@ -485,22 +651,31 @@ def audit(
         raise typer.Exit(1)
 
 
-def verify(file: Path | None = None, *, script: bool = False, signer: str | None = None) -> None:
-    """Check a mechanism file: its question, privacy, rows, digest, loss and optimality.
+def verify(
+    file: Path | None = None,
+    *,
+    script: bool = False,
+    signer: str | None = None,
+    second_judge: bool = False,
+) -> None:
+    """Check a mechanism file or a receipt, in exact arithmetic.
 
     The exit code is 1 when a check fails; then it is said what fails, where and by how much.
 
     Parameters
     ----------
     file : FILE
-        A mechanism file (.tightrope) or a receipt (JSON).
+        A mechanism file (.tightrope), a receipt (JSON) or the report of 'tightrope ask' (HTML).
     script
         Print the judge as one file that needs only NumPy.
     signer : KEY
         For a receipt: the public key of its publisher.
+    second_judge
+        Ask the judge that is proved in Coq too, and show both verdicts ('make proofs' builds it).
 
     Examples:
       tightrope verify cities.tightrope
+      tightrope verify --second-judge cities.tightrope
       tightrope verify --script > verify_mechanism.py
 
     >>> verify(script=True)
@@ -508,54 +683,119 @@ def verify(file: Path | None = None, *, script: bool = False, signer: str | None
     ...
     """
     if script:
-        if file is not None or signer is not None:
-            raise InputError("--script prints the judge and checks nothing: leave the rest out")
+        if file is not None or signer is not None or second_judge:
+            raise InputError(
+                "--script prints the judge and checks nothing: leave the rest out"
+            )
         from tightrope.certify import judge_script
 
+        # One file without this package: whoever does not trust it can read and run the judge alone.
         print(judge_script(), end="")
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
-    if _is_receipt(file):
-        _show_receipt(file, signer)
+    from tightrope.certify import read
+    from tightrope.claims import file_sentence
+
+    # By content, not by ending: a saved page may have any name.
+    receipts = _receipts_in(file)
+    if receipts:
+        if second_judge:
+            raise InputError(
+                f"--second-judge is for mechanism files, and {file} is none"
+            )
+        _show_receipts(file, receipts, signer)
         return
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
     with progress_bar("verifying"):
         found = tr.verify(file)
     data = found.as_dict()
+    if found.private:
+        data["claim"] = file_sentence(read(file), found)
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]
     hint = score_hint(found.question.get("query"))
     lines += [f"{hint}."] if hint and found.optimal_within is not None else []
+    refused = bool(found.reasons)
+    if second_judge:
+        from tightrope.certify.second_judge import second_verdicts
+
+        (second,) = second_verdicts([file])
+        data["second_judge"] = {"verdict": second.verdict, "reason": second.reason}
+        lines.append(f"Second judge: {second}.")
+        # Two independent judges: one refusal is enough.
+        refused = refused or second.verdict in ("refused", "error")
     tell(data, file.name, verdict_rows(data), lines)
-    if found.reasons:
+    if refused:
         raise typer.Exit(1)
 
 
-def _is_receipt(file: Path) -> bool:
-    """Whether a file looks like a receipt: JSON, where mechanism files are binary."""
+def _receipts_in(file: Path) -> list[dict[str, Any]]:
+    """Return the receipts of a file: one as JSON, or those that a report holds.
+
+    Mechanism files are binary, and hold none.
+    """
     if not file.is_file():  # opening a pipe would block until something writes to it
-        return False
+        return []
     try:
         with file.open("rb") as opened:
-            return opened.read(64).lstrip()[:1] == b"{"
+            # Only the first bytes decide; a mechanism file may be large.
+            start = opened.read(64).lstrip()
     except OSError:
-        return False
+        return []
+    if start[:1] == b"{":
+        # Imported here: a mechanism file is verified without the room that publishes.
+        from tightrope.publish.receipts import read_receipt
+
+        return [read_receipt(file)]
+    if start[:9].lower() == b"<!doctype":
+        from tightrope.report.page import receipts_of
+
+        texts = receipts_of(read_text(file))
+        return [parse_json(text, f"a receipt of {file}", typed=True) for text in texts]
+    return []
 
 
-def _show_receipt(file: Path, signer: str | None) -> None:
-    """Check a receipt and show what it says; exit with 1 when it is not genuine."""
+def _show_receipts(
+    file: Path, receipts: Sequence[dict[str, Any]], signer: str | None
+) -> None:
+    """Check receipts and show what they say; exit with 1 when one is not genuine."""
+    from tightrope.publish.receipts import verify_receipt
+
+    checks = [verify_receipt(receipt, signer) for receipt in receipts]
+    listed = [_about_receipt(*pair) for pair in zip(receipts, checks, strict=True)]
+    # One false receipt makes the whole report doubtful.
+    genuine = all(check.genuine for check in checks)
+    data = listed[0][0]
+    if len(listed) > 1:
+        data = {"genuine": genuine, "receipts": [one for one, _ in listed]}
+
+    def draw(console: Console) -> None:
+        for check, (_, rows) in zip(checks, listed, strict=True):
+            # A signature proves who signed only to somebody who knows the key.
+            if signer is None and check.public_key:
+                rows["public key"] += (
+                    " (is it the publisher's? give theirs with --signer)"
+                )
+            facts_table(console, f"receipt {file.name}", rows)
+            paragraphs(console, [f"FAILS: {reason}." for reason in check.reasons])
+
+    show(data, draw)
+    if not genuine:
+        raise typer.Exit(1)
+
+
+def _about_receipt(
+    receipt: dict[str, Any], check: ReceiptCheck
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what a receipt says, as data and as texts."""
     from tightrope.asking.answers import published_text
-    from tightrope.publish.receipts import read_receipt, verify_receipt
 
-    receipt = read_receipt(file)
-    check = verify_receipt(receipt, signer)
     names = "answer reading interval query neighbours epsilon mechanism ledger position time"
     said = {name: receipt.get(name) for name in names.split()}
-    told = {"genuine": check.genuine, "reasons": check.reasons, "public_key": check.public_key}
-
     shown = {name: value for name, value in said.items() if name != "reading"}
+    # The content of a false receipt is not interpreted.
     if check.genuine and "reading" in receipt:
         answer = published_text(receipt, [None] * len(str(said["query"]).split(", ")))
         shown = {"answer": answer, "drawn": shown.pop("answer"), **shown}
@@ -564,12 +804,13 @@ def _show_receipt(file: Path, signer: str | None) -> None:
     if isinstance(said["interval"], dict):
         rows["interval"] = str(said["interval"].get("text"))
     if check.public_key:
-        doubt = " (is it the publisher's? give theirs with --signer)" if signer is None else ""
-        rows["public key"] = check.public_key + doubt
-    lines = [f"FAILS: {reason}." for reason in check.reasons]
-    tell({**told, **said}, f"receipt {file.name}", rows, lines)
-    if not check.genuine:
-        raise typer.Exit(1)
+        rows["public key"] = check.public_key
+    verdict = {
+        "genuine": check.genuine,
+        "reasons": check.reasons,
+        "public_key": check.public_key,
+    }
+    return {**verdict, **said}, rows
 
 
 def interval(
@@ -580,7 +821,9 @@ def interval(
     prior: str | None = None,
     simultaneous: bool = False,
 ) -> None:
-    """Show the error of a released answer: its confidence set, or with a prior the credible set.
+    """Show the error of a released answer, as a confidence set.
+
+    With a prior, as a credible set.
 
     Whatever the true answer is, the set holds it with at least the wanted probability: it is
     computed from the mechanism's own rows, without a normal approximation.
@@ -600,35 +843,43 @@ def interval(
 
     Examples:
       tightrope interval count.tightrope --answer 432
-      tightrope interval count.tightrope --answer 432 --confidence 0.9 --prior "binomial(.3)"
+      tightrope interval count.tightrope --answer 432 --confidence 0.9 \\
+          --prior "binomial(.3)"
 
     >>> interval(Path("no-such.tightrope"), answer="17")
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.certify import ScoreMechanism, read
+    from tightrope.certify import read
     from tightrope.consumers import prior as read_prior
     from tightrope.consumers.numerals import find_answer
-    from tightrope.publish.intervals import confidence_set, promised_error, score_error
+    from tightrope.publish.noise import noise_of
     from tightrope.texts import to_exact
 
-    made = read(file)
-    if isinstance(made, ScoreMechanism):
+    made: Any = read(file)
+    noise = noise_of(made)
+    if noise.sees_counts:
         unused("an answer by scores", prior=prior, simultaneous=simultaneous)
-        kept = score_error(made, confidence)
+        kept = noise.interval(answer, confidence)
         said = {"query": made.query, "answer": answer, **kept.as_dict()}
         title = f"{made.query}, ε = {made.epsilon}"
         tell(said, title, {"answer": answer, "error": str(kept)})
         return
     graph = made.question.graph
+    # Posterior sets are computed in fractions.
     known = None if prior is None else read_prior(prior, graph).exact
     if made.noise is None:
         given = graph.label(find_answer(graph, answer))
     else:  # each number is held between its ends, and all of them need not be an answer
+        # Exact: 0.1 must be a point of the lattice.
         numbers = tuple(to_exact(part) for part in answer.strip(" ()").split(","))
-        given = numbers if isinstance(graph.label(0), tuple) or len(numbers) > 1 else numbers[0]
-    found = confidence_set(made, given, confidence, prior=known, simultaneous=simultaneous)
+        given = (
+            numbers
+            if isinstance(graph.label(0), tuple) or len(numbers) > 1
+            else numbers[0]
+        )
+    found = noise.interval(given, confidence, prior=known, simultaneous=simultaneous)
     what = "the chance that the answer is exact" + ("" if prior else ", at least")
     rows = {"answer": answer, "set": str(found), what: f"{float(found.exact):.4g}"}
     data = {"query": made.query, "answer": answer, **found.as_dict()}
@@ -636,10 +887,13 @@ def interval(
     data["set"] = data.get("members") or ends
     data["coverage"] = data["confidence"]
     try:
-        errors = promised_error(made, confidence)
-        told = ", ".join(f"{float(error):.10g}" for error in errors)
+        # The worst case over all true answers, known before any release.
+        errors = noise.error(confidence)
+        errors_text = ", ".join(f"{float(error):.10g}" for error in errors)
         data["error"] = [float(error) for error in errors]
-        rows["error of every answer, at most"] = f"{told} ({float(found.confidence * 100):.10g} %)"
+        rows["error of every answer, at most"] = (
+            f"{errors_text} ({float(found.confidence * 100):.10g} %)"
+        )
     except InputError:  # answers that are not numbers have no error
         pass
     tell(data, f"{made.query}, ε = {made.epsilon}", rows)

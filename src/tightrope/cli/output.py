@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import InputError
 from tightrope.kinds import LOSSES, PRIORS, RELATIONS, forms, listed
+from tightrope.progress import Progress, ProgressCallback
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,14 +51,20 @@ def shared_words() -> dict[str, tuple[str, str]]:
             "SECONDS",
             "Stop then with the best mechanism found so far, and the gap that is proved.",
         ),
-        "neighbours": ("RELATION", f"Which databases are neighbours: {listed(RELATIONS)}."),
+        "neighbours": (
+            "RELATION",
+            f"What is protected, by which databases are neighbours: {listed(RELATIONS)}.",
+        ),
         "sql": ("SQL", "The question: one SELECT on one table."),
         "data": (
             "URL",
             "The table: a CSV or Parquet file, or an address such as duckdb:///FILE or "
             "postgresql://…. By default the source in the facts.",
         ),
-        "facts": ("FILE", "The public facts; tightrope.toml where there is one by default."),
+        "facts": (
+            "FILE",
+            "The public facts; tightrope.toml where there is one by default.",
+        ),
         "ledger": ("URL", "The ledger: a file, sqlite:///FILE or postgresql://…."),
         "budget": ("E", "The table's budget, when the ledger does not know it yet."),
         "column": (
@@ -66,7 +73,10 @@ def shared_words() -> dict[str, tuple[str, str]]:
             "region:north,south or born:date; with ':complete' behind it, everybody has such a "
             "value. May be given several times.",
         ),
-        "population": ("N", "Without a facts file: the number of people, which is public."),
+        "population": (
+            "N",
+            "Without a facts file: the number of people, which is public.",
+        ),
         "user": ("NAME", "Who asks; charged as well as the table."),
         "key": ("KEY", "Names this request: asked again, it gives the same answer."),
         "receipt": ("FILE", "Write the signed receipt into a file too."),
@@ -84,11 +94,15 @@ def show(data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
     if json_wanted.get():
         from tightrope.report.texts import plain
 
-        unicode = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+        unicode = (
+            # A terminal without UTF-8 gets \u escapes instead of an error.
+            (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf")
+        )
         print(json.dumps(plain(data), ensure_ascii=not unicode, allow_nan=False))
         return
     from rich.console import Console
 
+    # No guessing of colours for numbers and paths.
     draw(Console(highlight=False))
 
 
@@ -108,12 +122,12 @@ def tell(
     """
 
     def draw(console: Console) -> None:
-        told = list(lines)
+        sentences = list(lines)
         if rows is not None:
             facts_table(console, title, rows)
-            if told:
+            if sentences:
                 console.print()
-        paragraphs(console, told)
+        paragraphs(console, sentences)
 
     show(data, draw)
 
@@ -133,6 +147,7 @@ def facts_table(console: Console, title: str, rows: Mapping[str, str]) -> None:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
+        # Text, not markup: [x] in a name must be printed as it is.
         table.add_row(Text(f" {name}"), Text(value))
     if title:
         console.print(Text(title, style="bold"))
@@ -160,6 +175,7 @@ def grid(
         justify: Any = "right" if head in numbers else "left"
         table.add_column(Text(head), overflow="fold", justify=justify)
     for row in rows:
+        # As above: cells come from tables and questions of the user.
         table.add_row(*map(Text, row))
     console.print(table)
 
@@ -185,34 +201,41 @@ def unused(beside: str, **options: object) -> None:
     tightrope.errors.InputError: --report does not go together with --consumers
     """
     for name, value in options.items():
+        # 0 and "" were given, None and False were not.
         if value is not None and value is not False:
             word = name.replace("_", "-")
             raise InputError(f"--{word} does not go together with {beside}")
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error while long work runs.
+def progress_bar(what: str) -> Iterator[ProgressCallback]:
+    """Show a bar on standard error while long work runs; gives what the work reports to.
 
-    Gives a callable for the share done, or ``None``, and what is being done now in words. Until
-    the first share is known the bar only moves, beside the time that has passed. Nothing
+    Until the first share is known the bar only moves, beside the time that has passed. Nothing
     is drawn when standard error is not a terminal or JSON was asked for.
 
-    >>> with progress_bar("solving") as done:
-    ...     done(0.5)
+    >>> with progress_bar("solving") as report:
+    ...     report(Progress("solving", 1, 2))
     """
+    # Logs and scripts get no control characters.
     if json_wanted.get() or not sys.stderr.isatty():
-        yield lambda share, step=what: None
+        yield lambda now: None
         return
+    from rich import progress as rich_progress
     from rich.console import Console
-    from rich.progress import Progress, TimeElapsedColumn
 
-    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = (
+        *rich_progress.Progress.get_default_columns(),
+        rich_progress.TimeElapsedColumn(),
+    )
+    with rich_progress.Progress(
+        *columns, console=Console(stderr=True), transient=True
+    ) as bar:
         task = bar.add_task(what, total=None)
 
-        def done(share: float | None, step: str = what) -> None:
-            total = None if share is None else 1.0
-            bar.update(task, total=total, completed=share or 0.0, description=step)
+        def report(now: Progress) -> None:
+            # A bar without a total only moves.
+            words = now.step or what
+            bar.update(task, total=now.total, completed=now.done, description=words)
 
-        yield done
+        yield report

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def papers(*, out: Path | None = None, only: str = "ABCD") -> None:
-    """Compute every claim of the four papers again and compare it with what is printed.
+    """Compute every claim of the four papers again.
 
     Parameters
     ----------
@@ -54,18 +54,29 @@ def papers(*, out: Path | None = None, only: str = "ABCD") -> None:
         "figures": [str(path) for path in drawn],
     }
     show(data, lambda console: _draw(console, rows, drawn))
+    # After everything was shown: the exit code says that something is unexplained.
     if "open" in verdicts:
-        wrong = ", ".join(f"{row.paper} {row.result}" for row in rows if row.verdict == "open")
-        raise CheckFailed(f"computed values differ from the papers without explanation: {wrong}")
+        wrong = ", ".join(
+            f"{row.paper} {row.result}" for row in rows if row.verdict == "open"
+        )
+        raise CheckFailed(
+            f"computed values differ from the papers without explanation: {wrong}"
+        )
 
 
 def _draw(console: Console, rows: tuple[Row, ...], drawn: list[Path]) -> None:
     names = ("paper", "result", "statement", "claimed", "computed", "verdict")
-    grid(console, ("", *names[1:]), [[getattr(row, name) for name in names] for row in rows])
+    grid(
+        console,
+        ("", *names[1:]),
+        [[getattr(row, name) for name in names] for row in rows],
+    )
     corrected = [row for row in rows if row.verdict == "corrected"]
     if corrected:
         console.print("\nCorrected", style="bold")
-    paragraphs(console, [f"{row.paper} {row.result}: {row.explanation}" for row in corrected])
+    paragraphs(
+        console, [f"{row.paper} {row.result}: {row.explanation}" for row in corrected]
+    )
     seconds = sum(row.seconds for row in rows)
     matched = sum(row.verdict == "match" for row in rows)
     console.print(

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from tightrope.channels import IntegerChannel
 
 
-def graph(question: str, *, neighbours: str = "change-one", plot: Path | None = None) -> None:
-    """Show the answer graph of a question: size, distances, shape and symmetry.
+def graph(
+    question: str, *, neighbours: str = "change-one", plot: Path | None = None
+) -> None:
+    """Show the answer graph of a question and its symmetry.
 
     Parameters
     ----------
@@ -37,6 +39,7 @@ def graph(question: str, *, neighbours: str = "change-one", plot: Path | None = 
     if plot is not None:
         from tightrope.report.plots import check_picture, plot_graph, save_plot
 
+        # A wrong ending is refused before the work.
         check_picture(plot)
     asked = tr.query(question, neighbours=neighbours)
     with progress_bar("looking"):
@@ -44,11 +47,14 @@ def graph(question: str, *, neighbours: str = "change-one", plot: Path | None = 
     data = {**texts.about_query(asked), **facts.as_dict()}
     if plot is not None:
         data["plot"] = str(save_plot(plot_graph, asked.graph, plot))
-    tell(data, f"{asked.text}  ({asked.neighbours.value})", facts.sentences())
+    rows = facts.sentences() | texts.answer_order(asked.graph)
+    tell(data, f"{asked.text}  ({asked.neighbours.value})", rows)
 
 
-def exists(question: str, *, tolerance: float = 0.0, neighbours: str = "change-one") -> None:
-    """Show for which ε the tight-constraints mechanism exists, as a union of intervals.
+def exists(
+    question: str, *, tolerance: float = 0.0, neighbours: str = "change-one"
+) -> None:
+    """Show for which ε the tight-constraints mechanism exists.
 
     Parameters
     ----------
@@ -71,7 +77,10 @@ def exists(question: str, *, tolerance: float = 0.0, neighbours: str = "change-o
     with progress_bar("looking") as done:
         found = existence(asked.graph, tolerance=tolerance, progress=done)
     data = texts.existence_data(asked, found)
-    sure = "nothing is missed" if found.exact else f"samples {found.resolution:.2g} apart"
+    # Decided exactly, or sampled with a stated distance between the samples.
+    sure = (
+        "nothing is missed" if found.exact else f"samples {found.resolution:.2g} apart"
+    )
     rows = {
         "exists for ε in": texts.interval_text(found.intervals),
         "smallest ε": "none" if data["minimum"] is None else f"{found.minimum:.10g}",
@@ -79,18 +88,27 @@ def exists(question: str, *, tolerance: float = 0.0, neighbours: str = "change-o
         "decided by": found.method,
     }
     if found.tolerance:
-        rows["mind"] = f"entries of y down to -{found.tolerance:g} were allowed: not a mechanism"
+        rows["mind"] = (
+            f"entries of y down to -{found.tolerance:g} were allowed: not a mechanism"
+        )
     tell(data, f"tight-constraints mechanism of {asked.text}", rows)
 
 
 def regular(
-    question: str, *, epsilon: str, prior: str = "uniform", neighbours: str = "change-one"
+    question: str,
+    *,
+    epsilon: str,
+    prior: str = "uniform",
+    neighbours: str = "change-one",
 ) -> None:
-    """Decide whether a prior is ε-regular and bound the utility and leakage of every mechanism.
+    """Decide whether a prior is ε-regular.
+
+    Also bounds the utility and the leakage of every mechanism.
 
     Examples:
       tightrope regular "clique(4)" --epsilon "ln(2)" --prior 0.4,0.2,0.2,0.2
-      tightrope regular "databases(5,4)" --epsilon 0.7 --prior "product(.3,.27,.23,.2)"
+      tightrope regular "databases(5,4)" --epsilon 0.7 \\
+          --prior "product(.3,.27,.23,.2)"
 
     >>> from tightrope.cli import main
     >>> words = ["clique(4)", "--epsilon", "ln(2)", "--prior", "0.4,0.2,0.2,0.2"]
@@ -116,10 +134,13 @@ def regular(
         "separating": _listed(found, "separating"),
     }
 
-    rows = texts.regularity_rows(found)
+    rows = texts.regularity_rows(found) | texts.answer_order(asked.graph)
+    # Either way the vector proves the verdict.
     vector = data["coordinates" if found.regular else "separating"]
     if vector is not None and len(vector) <= 12:
-        title = "weights of corner priors" if found.regular else "proof w (Φw ≥ 0 > π·w)"
+        title = (
+            "weights of corner priors" if found.regular else "proof w (Φw ≥ 0 > π·w)"
+        )
         rows[title] = "  ".join(f"{entry:.4g}" for entry in vector)
     tell(data, f"{asked.text}, ε = {epsilon}, prior {prior}", rows)
 
@@ -127,6 +148,7 @@ def regular(
 def _listed(found: Any, name: str) -> Any:
     """Return a vector of the result, or nothing when it is too long to list."""
     try:
+        # Vectors over a product of many people would not fit.
         return getattr(found, name)
     except TooLarge:
         return None
@@ -140,7 +162,7 @@ def universal(
     risk_averse: bool = False,
     neighbours: str = "change-one",
 ) -> None:
-    """Decide whether one mechanism serves every consumer at once, with proof.
+    """Decide whether one mechanism serves every consumer at once.
 
     "yes" comes with the mechanism, "no" with consumers whose optimal mechanisms no single
     mechanism yields.
@@ -169,16 +191,18 @@ def universal(
     with progress_bar("deciding"):
         found = universality(asked, epsilon, loss, kind=kind)
     about = {**texts.about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind}
-    told = found.witness.as_dict() if found.witness is not None else {}
+    witness = found.witness.as_dict() if found.witness is not None else {}
     lines = [
         f"{asked.text}, ε = {epsilon}, {kind} consumers, {loss} loss",
         f"{found}.",
         f"Shown by: {found.theorem}.",
     ]
-    for number, consumer in enumerate(told.get("consumers", []), 1):
+    for number, consumer in enumerate(witness.get("consumers", []), 1):
         possible = ", ".join(map(str, consumer["support"][:12]))
         lost = float(consumer["optimal_loss"])
-        lines.append(f"  consumer {number}: possible answers {possible}; loses {lost:.6g} at best")
+        lines.append(
+            f"  consumer {number}: possible answers {possible}; loses {lost:.6g} at best"
+        )
     tell({**about, **found.as_dict()}, lines=lines)
 
 
@@ -192,7 +216,7 @@ def explain(
     min_utility: float | None = None,
     query: str | None = None,
 ) -> None:
-    """Say what a privacy level means, or find the level that a limit allows.
+    """Say what an ε means, or find the ε that a limit allows.
 
     Parameters
     ----------
@@ -203,7 +227,7 @@ def explain(
     max_bits : B
         Most bits about the whole table: finds ε.
     max_success : P
-        Largest chance that one person's value is guessed rightly: finds ε.
+        Largest probability of guessing one person's value correctly: finds ε.
     min_utility : P
         Chance wanted that the true answer of --query is reported: finds ε.
     query : QUERY
@@ -216,8 +240,8 @@ def explain(
       tightrope explain --min-utility 0.5 --query "count(20)"
 
     >>> explain(epsilon="ln(3)")
-    ε = ln(3): whatever is released, it is at most 3 times as likely with one person's true value
-    as with any other value in its place.
+    ε = ln(3): any result is at most 3 times as likely with one person's true value as with any
+    other value in its place.
     ...
     """
     from tightrope.leakage.bounds import explain as explain_level
@@ -227,16 +251,17 @@ def explain(
         found = explain_level(
             epsilon=epsilon, individuals=individuals, values=values, max_bits=max_bits,
             max_success=max_success, min_utility=min_utility, graph=graph,
+            # Used only where the best utility has no closed form.
             best=lambda level: tr.design(graph, level).utility,
         )  # fmt: skip
     tell(found.as_dict(), lines=found.sentences)
 
 
 def axioms(predicate: str, *, steps: int = 64) -> None:
-    """Test a privacy definition against the axioms: post-processing and random choice keep it.
+    """Test a privacy definition against the axioms.
 
-    A violation comes with mechanisms of two outputs, and with the smallest definition above
-    that satisfies the axioms.
+    Post-processing and random choice must keep it. A violation comes with mechanisms of two
+    outputs, and with the smallest definition above that satisfies the axioms.
 
     Parameters
     ----------
@@ -275,7 +300,9 @@ def axioms(predicate: str, *, steps: int = 64) -> None:
             "forbidden": _rows(breach.forbidden),
         }
 
-    lines = [f"{'holds ' if c.holds else 'BROKEN'}  {c.name}" for c in report.conditions]
+    lines = [
+        f"{'holds ' if c.holds else 'BROKEN'}  {c.name}" for c in report.conditions
+    ]
     if breach is not None:
         lines += [
             f"Allowed: {'; '.join(str(_rows(channel)) for channel in breach.allowed)}",

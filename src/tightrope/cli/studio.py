@@ -16,7 +16,7 @@ def studio(
     facts: str = "",
     ledger: str = "",
 ) -> None:
-    """Open a page to design, compare, prove and release in a browser.
+    """Publish and study in the browser.
 
     The page is served to this machine alone, works without a network, and answers only to its
     own address with the token in it. It runs until interrupted.
@@ -51,22 +51,29 @@ def studio(
     import json
     import re
 
-    from tightrope.studio.server import LOOPBACK, Settings, listen, serve
+    from tightrope.studio.server import LOOPBACK, StudioSettings, listen, serve
 
     if not 0 <= port <= 65535:
         raise InputError(f"a port must lie between 0 and 65535, got {port}")
+    # Short tokens can be guessed; other characters would need escaping in the address.
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", token):
         raise InputError("a token must have 8 or more letters, digits, - or _")
     secret = {} if token is None else {"token": token}
+    # Bound first: a port in use is reported before seconds of loading.
     with listen(host, port) as bound:
         port = bound.getsockname()[1]
-        settings = Settings(host, port, data=data, facts=facts, ledger=ledger, **secret)
+        settings = StudioSettings(
+            host, port, data=data, facts=facts, ledger=ledger, **secret
+        )
         if json_wanted.get():
             print(json.dumps({"url": settings.url}), flush=True)
         else:
             print(f"Tightrope studio: {settings.url}", flush=True)
+            # The token then is the only protection, and it travels unencrypted.
             if host not in LOOPBACK:
-                print("Everybody who reaches this machine and has the address can use the page.")
+                print(
+                    "Everybody who reaches this machine and has the address can use the page."
+                )
         if browser and not json_wanted.get():
             import webbrowser
 

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 import tightrope as tr
-from tightrope.cli.output import facts_table, grid, paragraphs, progress_bar, show, tell, unused
+from tightrope.cli.output import (
+    facts_table,
+    grid,
+    json_wanted,
+    paragraphs,
+    progress_bar,
+    show,
+    tell,
+    unused,
+)
 from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals, parse_json, read_json, read_text, write_text
-from tightrope.kinds import RELATIONS, listed
+from tightrope.kinds import DEFAULT_RELATION, RELATIONS, protected
 from tightrope.report.texts import label_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tightrope.asking import Answer, Plan
+    from tightrope.asking.disclosure import Disclosure
+    from tightrope.asking.planning import Question
     from tightrope.publish import Column
     from tightrope.publish.releasing import DeclaredQuestion
+
+T = TypeVar("T")
+
+#: The most rows of an answer that are drawn on the screen. A million took eight minutes.
+SCREEN_ROWS = 1000
 
 
 def init(
@@ -35,14 +52,16 @@ def init(
     person: str | None = None,
     contributions: int = 1,
     column: list[str] | None = None,
+    frozen: bool = False,
     data_is_public: bool = False,
     out: Path = Path("tightrope.toml"),
     replace: bool = False,
 ) -> None:
-    """Write tightrope.toml, the public facts of a table, by asking for what is not given.
+    """Write the public facts of a table, tightrope.toml.
 
-    Names and types of columns come from the catalogue of the source, or the first line of a text
-    file. No row is looked at, unless --data-is-public says that everybody may know them.
+    Asks for what is not given. Names and types of columns come from the catalogue of the source,
+    or the first line of a text file. No row is read, unless --data-is-public says that the data is
+    public.
 
     Parameters
     ----------
@@ -61,6 +80,8 @@ def init(
     column : NAME:WHAT
         A column and its public facts, such as age:0..120, region:north,south or born:date; with
         ':complete' behind it, everybody has such a value. May be given several times.
+    frozen
+        The table stays as it is, so that published answers can be sharpened later.
     data_is_public
         Read columns, bounds and values from the source. Only for data that is public.
     out : FILE
@@ -77,72 +98,118 @@ def init(
     >>> init(population=5)
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: nobody is here to ask: give --table
+    tightrope.errors.InputError: there is no terminal to ask on: give --table
     """
-    from tightrope.cli.output import json_wanted
     from tightrope.publish import facts
     from tightrope.publish.accounts import budget_of
     from tightrope.publish.sources import own_name
     from tightrope.queries import Neighbours
 
     facts.check_free(out, replace=replace)  # before anything is asked
+    # A script cannot answer questions: what is missing is an error there.
     talk = not json_wanted.get() and sys.stdin.isatty()
 
-    def told(given: Any, question: str, option: str = "") -> Any:
-        """Return what was given, or what somebody says; nothing where nobody must."""
-        if given is not None or not (talk or option):
-            return given
+    def answered(
+        given: Any, question: str, read: Callable[[str], T], option: str = ""
+    ) -> T:
+        """Read what was given or typed; a wrong answer is asked for again at once."""
+        if given is not None:
+            return read(str(given))
         if not talk:
-            raise InputError(f"nobody is here to ask: give {option}")
-        return str(typer.prompt(question, default="", show_default=False)).strip()
+            if option:
+                raise InputError(f"there is no terminal to ask on: give {option}")
+            return read("")
+        while True:
+            text = typer.prompt(question, default="", show_default=False)
+            try:
+                return read(text.strip())
+            except InputError as wrong:
+                typer.echo(f"{wrong}. Try again:")
 
-    source = told(file, "Where the table is (a file or an address; empty: said later)")
-    name = table or own_name(source) or told(None, "The name of the table in SQL", "--table")
+    # The source is opened before anything is written: facts about a table that cannot be read
+    # would be found wrong only when somebody pays for an answer.
+    catalogue: dict[str, str] = {}
+
+    def read_source(text: str) -> str:
+        # The catalogue is read once the table is known: from the option, or from the file's name.
+        named = table or own_name(text)
+        if text and named and not data_is_public:
+            catalogue.update(facts.columns_of_catalogue(text, named))
+        return text
+
+    def read_name(text: str) -> str:
+        if source and not catalogue and not data_is_public:
+            catalogue.update(facts.columns_of_catalogue(source, text))
+        return text
+
+    source = answered(
+        file,
+        "Where is the table? (a file or an address; empty to say later)",
+        read_source,
+    )
+    name = answered(
+        table or own_name(source), "The name of the table in SQL", read_name, "--table"
+    )
     public: Mapping[str, facts.Column] = {}
     if data_is_public:
         if not source:
             raise InputError("--data-is-public needs the FILE of the table")
+        # The only place where rows are read for facts, and only if the user says they are public.
         public, rows = facts.columns_of_public_data(source, name)
         population = rows if population is None else population
-    many = told(population, "How many people it is about (public knowledge)", "--population")
-    people = whole_number(int(many) if str(many).isdigit() else many, "the population", most=10**15)
-    neighbours = told(neighbours, f"Neighbours: {listed(RELATIONS)} [change-one]")
-    budget = told(budget, "The budget of the table, an ε (empty: said later)")
-    catalogue: dict[str, str] = {}
-    if source and not data_is_public:
-        with contextlib.suppress(InputError):  # the table may come later
-            catalogue = facts.columns_of_catalogue(source, name)
-    there, declared = ", ".join(catalogue) or "not known yet", {}
 
-    def declare(text: str) -> None:
-        found = facts.read_column(text)
-        check_there(found.name)
-        declared[found.name] = found
+    def read_people(text: str) -> int:
+        number = int(text) if text.isdigit() else text
+        return whole_number(number, "the population", most=10**15)
 
-    def check_there(one: str | None) -> None:
-        if catalogue and one not in (None, *catalogue):
-            raise InputError(f"{source} has no column {one!r} (it has {there})")
+    people = answered(
+        population, "How many people is it about? (public)", read_people, "--population"
+    )
+    choices = "; ".join(f"{name}: {what}" for name, what in RELATIONS.items())
+    relation = answered(
+        neighbours,
+        f"What is protected? {choices} [{DEFAULT_RELATION}]",
+        lambda text: Neighbours.of(text or DEFAULT_RELATION),
+    )
+    allowed = answered(
+        budget,
+        "The budget of the table, the sum of all ε (empty to say later)",
+        lambda text: budget_of(text) if text else None,
+    )
+    known = ", ".join(catalogue) or "not known yet"
+    declared: dict[str, facts.Column] = {}
 
-    check_there(person)
+    def check_known(column: str | None) -> None:
+        if catalogue and column not in (None, *catalogue):
+            raise InputError(f"{source} has no column {column!r} (it has {known})")
+
+    def declare(text: str) -> bool:
+        if text:
+            read = facts.read_column(text)
+            check_known(read.name)
+            declared[read.name] = read
+        return bool(text)
+
+    check_known(person)
     for text in column or ():
         declare(text)
+    question = f"A column of {known}, such as age:0..120 or region:a,b; empty to end"
+    # Columns given as options end the questions.
     while talk and column is None and not data_is_public:
-        text = told(None, f"A column of {there}, such as age:0..120 or region:a,b; empty: no more")
-        if not text:
+        if not answered(None, question, declare):
             break
-        try:
-            declare(text)
-        except InputError as wrong:
-            typer.echo(f"{wrong}. Once more:")
     typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
+    # What was declared wins over the catalogue, and that over the data.
     columns = {**public, **typed, **declared}
     undeclared = [one for one in catalogue if one not in declared and one != person]
     made = facts.Table(
-        name=name, population=people, neighbours=Neighbours.of(neighbours or "change-one"),
-        columns=columns, person=person, contributions=contributions,
-        budget=budget_of(budget) if budget else None, source=source or None,
+        name=name, population=people, neighbours=relation, columns=columns, person=person,
+        contributions=contributions, budget=allowed, frozen=frozen,
+        source=facts.source_beside(source, out) if source else None,
     )  # fmt: skip
-    facts.write_facts(made, out, [one for one in undeclared if one not in columns], replace=replace)
+    facts.write_facts(
+        made, out, [one for one in undeclared if one not in columns], replace=replace
+    )
 
     def draw(console: Console) -> None:
         console.print(read_text(out), markup=False, end="", soft_wrap=True)
@@ -154,7 +221,12 @@ def init(
                 markup=False,
             )
 
-    data = {"file": str(out), "table": name, "columns": list(columns), "undeclared": undeclared}
+    data = {
+        "file": str(out),
+        "table": name,
+        "columns": list(columns),
+        "undeclared": undeclared,
+    }
     show(data, draw)
 
 
@@ -163,8 +235,11 @@ def ask(
     *,
     epsilon: str | None = None,
     error: str | None = None,
+    relative_error: str | None = None,
+    levels: str | None = None,
     confidence: str = "0.95",
     file: Path | None = None,
+    check_facts: str | None = None,
     dry_run: bool = False,
     simultaneous: bool = False,
     data: str | None = None,
@@ -180,130 +255,351 @@ def ask(
     series: str | None = None,
     receipt: Path | None = None,
     report: Path | None = None,
+    title: str | None = None,
+    registry: Path | None = None,
+    whole: bool = False,
+    largest: bool = False,
+    tables: Path | None = None,
+    synthetic: Path | None = None,
 ) -> None:
-    """Publish numbers about a table: the best noise for the question, charged once, with errors.
+    """Publish numbers from a table, each with its margin.
 
-    Understands the SQL, designs the noise (or takes it from earlier), proves and verifies it,
-    charges the ledger, and draws. Every number comes with an interval that holds the true one.
+    Reads the SQL, designs noise for it (or takes it from the cache), proves and verifies it,
+    charges the ledger once, and draws. Each interval contains the true number with the probability
+    that --confidence states.
 
     Parameters
     ----------
     error : R
-        Instead of --epsilon: find the least ε at which every number is within R.
+        Instead of --epsilon: find the smallest ε whose margins are at most R.
+    relative_error : R
+        On a frozen table: pay step by step until every interval is within R of its number, such as
+        5%; --epsilon is the limit, and what is not needed of it is not paid.
+    levels : E,E,…
+        On a frozen table, instead of --epsilon: an answer and a receipt at each level, for several
+        readers. All together cost the largest level.
     confidence : C
-        The probability of the intervals, and with which --error is kept.
+        The probability that an interval contains the true number.
     file : FILE
         Several SELECTs that share ε, each ended by a semicolon. Lines before one may say
         '-- name: …', '-- weight: 2' or '-- error: 20'. Asked again, what is paid is not paid again.
+    check_facts : TABLE
+        Instead of SQL: count the rows that violate each fact about the columns of a table, as
+        private numbers with their margins.
     dry_run
-        Show the errors, the cost and what is left; nothing is paid and no row is read.
+        Show margins, cost and what is left; nothing is paid and no row is read.
     simultaneous
         Intervals that hold for all numbers of an answer at once, not for each.
     ledger : URL
         The ledger; ledger.db beside the facts by default.
     report : FILE
-        Write one HTML page that opens with the numbers, beside what the usual noise would have.
+        Write one HTML page with the numbers, the method and the receipts, to be cited.
+    title : TEXT
+        The title of the report and of the entry.
+    registry : FILE
+        Write an entry (.yaml) for the public registry of differential privacy deployments, all
+        three tiers; [publisher] of the public facts says who publishes.
+    whole
+        For counts: beside each number a whole one of at least 0, which agree across all tables.
+        They are biased; the others are not.
+    largest
+        For several tables of counts: plan for the smallest largest margin of a table, not for the
+        smallest mean square error.
+    tables : FILE
+        Write the numbers as .csv, .parquet or .xlsx. Several tables are one file each, named by
+        their columns, or one sheet each of a spreadsheet.
+    synthetic : FILE
+        Write made-up people, one row each, who reproduce every whole number, as .csv, .parquet
+        or .xlsx; implies --whole.
     neighbours : RELATION
-        Without a facts file: which databases are neighbours, change-one by default, add-remove or
-        either.
+        Without a facts file: what is protected. change-one (the default): what one person's row
+        says; add-remove: whether one person is in the table at all; either: both.
     receipt : FILE
         Write the signed receipt into a file too; several are numbered, FILE-1.json, FILE-2.json.
     delta : D
         For groups by a column without declared values: the probability, such as 1e-6, with which
-        one person may be told of at all. The table's budget needs a δ too.
+        one person may be shown at all. The table's budget needs a δ too.
     series : NAME
         A declared series that has paid for the answer already; see 'tightrope ledger series'.
+    key : KEY
+        Names the request: asked again with it, the answer is the same and nothing more is charged.
+        On a frozen table, with a larger --epsilon the answer is sharpened for the difference.
 
     Examples:
       tightrope ask "select count(*) from people" --epsilon 0.5
-      tightrope ask "select region, sex, count(*) from people group by region, sex" --error 20
-      tightrope ask "select city, count(*) from people group by city" --epsilon 1 --delta 1e-6
+      tightrope ask "select count(*) from people" --levels 0.25,0.5,1 --key births
+      tightrope ask "select sex, count(*) from people group by sex" --error 20
+      tightrope ask "select city, count(*) from people group by city" \\
+          --epsilon 1 --delta 1e-6
       tightrope ask --file job.sql --epsilon 1 --dry-run
-      tightrope ask "select count(*) from people" --data people.csv --population 5000 \\
-          --epsilon 0.5 --budget 2
+      tightrope ask --check-facts people --epsilon 0.1
+      tightrope ask "select count(*) from people" --data people.csv \\
+          --population 5000 --epsilon 0.5 --budget 2
 
     >>> ask()
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: give one SELECT, or --file FILE with several
+    tightrope.errors.InputError: give one SELECT, --file FILE with several, or --check-facts TABLE
     """
     from tightrope.asking import ask_all, plan
-    from tightrope.asking.answers import told_costs
-    from tightrope.asking.planning import Wanted, job_key, positive, read_job
+    from tightrope.asking.answers import releases_of, told_costs, write_answers
+    from tightrope.asking.disclosure import (
+        Disclosure,
+        need_publisher,
+        registry_entry,
+        yaml_text,
+    )
+    from tightrope.asking.jobs import QuestionSpec
+    from tightrope.asking.planning import job_key, positive, read_job
+    from tightrope.asking.writing import check_ending
+    from tightrope.publish.facts import read_facts
     from tightrope.publish.receipts import write_receipt
 
-    if (sql is None) == (file is None):
-        raise InputError("give one SELECT, or --file FILE with several")
+    if (sql, file, check_facts).count(None) != 2:
+        raise InputError(
+            "give one SELECT, --file FILE with several, or --check-facts TABLE"
+        )
     if error is not None and (epsilon is not None or file is not None):
-        raise InputError("--error stands instead of --epsilon; in a file, write -- error: 20")
+        raise InputError(
+            "--error stands instead of --epsilon; in a file, write -- error: 20"
+        )
     if dry_run:
-        unused("--dry-run", receipt=receipt, report=report)
-    check_goals(receipt, report)
+        unused(
+            "--dry-run",
+            receipt=receipt, report=report, registry=registry, tables=tables,
+            synthetic=synthetic,
+        )  # fmt: skip
+    if report is None and registry is None:
+        unused("an answer without --report or --registry", title=title)
+    check_goals(receipt, report, registry, tables, synthetic)
+    # Every goal is checked before anything is paid.
+    check_ending(tables)
+    check_ending(synthetic)
     known, columns = public_facts(facts, column)
+    if registry is not None:
+        # Missing facts about the publisher would be found after the charge otherwise.
+        publisher = need_publisher(read_facts(known).publisher if known else None)
+    if check_facts is not None:
+        sql = _fact_checks(check_facts, known, columns)
     if file is not None:
         wanted = read_job(read_text(file))
     else:
-        wanted = [Wanted(sql, error=None if error is None else positive(error, "--error"))]
-    with progress_bar("understanding") as told:
+        wanted = [
+            QuestionSpec(
+                sql, error=None if error is None else positive(error, "--error")
+            )
+        ]
+    with progress_bar("reading the question") as report_progress:
         made = plan(
             wanted, epsilon=epsilon, confidence=confidence, data=data, facts=known,
             ledger=ledger, budget=budget, columns=columns, population=population,
             neighbours=neighbours, user=user, delta=delta, series=series,
-            simultaneous=simultaneous, progress=told,
+            simultaneous=simultaneous, whole=whole or synthetic is not None,
+            largest=largest, key=key if file is None else None,
+            levels=[] if levels is None else levels.split(","),
+            relative_error=relative_error, progress=report_progress,
         )  # fmt: skip
     if dry_run:
         show(made.as_dict(), lambda console: _draw_plan(console, made))
         return
     with progress_bar("reading the table"):
-        answers = ask_all(made, key=job_key(made) if file is not None and key is None else key)
-    data_of = {"answers": [one.as_dict() for one in answers]} if file else answers[0].as_dict()
+        # A file asked again with the same content finds its paid answers.
+        answers = ask_all(
+            made, key=job_key(made) if file is not None and key is None else key
+        )
     costs = told_costs(answers)
-    show(data_of, lambda console: _draw_answers(console, answers, costs))
-    receipts = [release.receipt for one in answers for release in one.releases]
+    receipts = [release.receipt for release in releases_of(answers)]
+    table = made.questions[0].parts[0].shape.table.name
+    told = Disclosure(made, answers, title or f"Statistics from table {table}")
     if report is not None:
-        _write_report(report, [str(one.sql) for one in wanted], answers, costs)
+        write_text(report, _report(told, costs))
+    if registry is not None:
+        entry = registry_entry(told, publisher)
+        write_text(registry, yaml_text(entry) + "\n")
     if receipt is not None:
-        for number, one in enumerate(receipts, 1):
-            several = receipt.with_name(f"{receipt.stem}-{number}{receipt.suffix}")
-            write_receipt(one, receipt if len(receipts) == 1 else several)
+        for place, one in _numbered(receipt, receipts):
+            write_receipt(one, place)
+    if tables is not None:
+        write_answers(answers, tables)
+    if synthetic is not None:
+        # Answers of one job share their synthetic people: one file for each job.
+        jobs = {id(one.people): one.people for one in answers if one.people is not None}
+        for place, people in _numbered(synthetic, list(jobs.values())):
+            people.write(place)
+    # Files come first: a pipe that is closed early, as by head, ends the program here.
+    # Of a million numbers the JSON is half a gigabyte of dictionaries: made only to be printed.
+    several = file is not None or levels is not None
+    data_of = _as_json(made, answers, several) if json_wanted.get() else {}
+    show(data_of, lambda console: _draw_answers(console, answers, costs))
 
 
-def _write_report(
-    path: Path, asked: list[str], answers: list[Answer], costs: Mapping[str, str]
+def _as_json(made: Plan, answers: list[Answer], several: bool) -> dict[str, Any]:
+    """Return the JSON of one answer, or of those of a file or a chain with their plan."""
+    if not several:
+        return answers[0].as_dict()
+    measured = [table for one in made.questions for table in one.measured]
+    return {
+        "answers": [one.as_dict() for one in answers],
+        **({"plan": measured} if measured else {}),
+    }
+
+
+def _numbered(file: Path, results: Sequence[T]) -> list[tuple[Path, T]]:
+    """Return results with the files that they are written to: several are numbered.
+
+    >>> [(str(file), result) for file, result in _numbered(Path("a.csv"), ["x", "y"])]
+    [('a-1.csv', 'x'), ('a-2.csv', 'y')]
+    """
+    if len(results) == 1:
+        return [(file, results[0])]
+    return [
+        (file.with_name(f"{file.stem}-{number}{file.suffix}"), result)
+        for number, result in enumerate(results, 1)
+    ]
+
+
+def _report(told: Disclosure, costs: Mapping[str, str]) -> str:
+    from tightrope.asking.disclosure import sp_800_226
+    from tightrope.publish.accounts import shown
+    from tightrope.report.page import Publication, published_report
+    from tightrope.report.texts import plain
+
+    people = told.table.population
+    drawn = [
+        answer.plot()
+        for answer in told.answers
+        if any(x.low is not None for _, numbers in answer.rows for x in numbers)
+    ]
+    return published_report(
+        Publication(
+            title=told.title,
+            tables=[table for one in told.answers for table in _in_report(one)],
+            about={
+                "table": told.table.name,
+                "published": told.date,
+                "population": f"{people:,}" if people else "not stated",
+                "protects": costs["protects"],
+                "ε": shown(told.epsilon),
+            },
+            facts={"asked": told.asked}
+            | {k: v for k, v in costs.items() if k != "protects"},
+            pictures=drawn,
+            receipts=[plain(receipt) for receipt in told.receipts],
+            sheet=sp_800_226(told),
+        )
+    )
+
+
+def _in_report(
+    answer: Answer,
+) -> list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]:
+    """Return the tables of an answer; the notes about all of them stand below the last."""
+    *before, (title, lines) = answer.layouts()
+    return [*((name, rows, ()) for name, rows in before), (title, lines, answer.notes)]
+
+
+def _draw_answers(
+    console: Console, answers: list[Answer], costs: Mapping[str, str]
 ) -> None:
-    from tightrope.report.page import published_report
-
-    tables = [(one.name, one.table(usual=True), one.notes) for one in answers]
-    shown = [one for one in answers if any(e.low is not None for _, told in one.rows for e in told)]
-    told = {"asked": "; ".join(" ".join(sql.split()) for sql in asked), **costs}
-    write_text(path, published_report(tables, told, [one.plot() for one in shown]))
-
-
-def _draw_answers(console: Console, answers: list[Answer], costs: Mapping[str, str]) -> None:
     for answer in answers:
-        head, *lines = answer.table()
-        if answer.name:
-            console.print(answer.name, style="bold", markup=False)
+        # Drawing is slow and nobody reads more; files have all rows.
+        shown = replace(answer, rows=answer.rows[:SCREEN_ROWS])
+        head, *lines = shown.table()
+        # The answers of a chain are told apart by their levels.
+        levels = {one.epsilon for one in answers if one.name == answer.name}
+        at = f"ε = {answer.epsilon}" if len(levels) > 1 and not answer.name else ""
+        if answer.name or at:
+            console.print(answer.name or at, style="bold", markup=False)
         grid(console, head, lines)
+        more = len(answer.rows) - len(shown.rows)
+        if more:
+            console.print(
+                f"… and {more:,} more rows: --tables FILE writes all of them.",
+                markup=False,
+            )
         paragraphs(console, answer.notes)
         console.print()
     facts_table(console, "", costs)
 
 
+def _fact_checks(
+    name: str, facts: Path | None, columns: Mapping[str, Column | str]
+) -> str:
+    """Return the SQL that checks the facts about a table, from their file or the options."""
+    from tightrope.publish.facts import (
+        Table,
+        declared_columns,
+        fact_checks,
+        read_facts,
+    )
+
+    if facts is not None:
+        return fact_checks(read_facts(facts).table(name))
+    return fact_checks(Table(name, columns=declared_columns(columns)))
+
+
 def _draw_plan(console: Console, made: Plan) -> None:
+    from tightrope.asking.answers import about_text
     from tightrope.publish.accounts import shown
 
     for one in made.questions:
-        title = f"{one.wanted.name or 'question'} at ε = {one.epsilon}"
-        facts_table(console, title, one.errors)
+        title = f"{one.name or 'question'} at ε = {one.epsilon}"
+        if one.published:
+            _draw_job(console, title, one, made.confidence)
+        else:
+            facts_table(console, title, one.errors)
         paragraphs(console, one.notes)
         console.print()
     left = made.remaining
-    rows = {"cost": f"ε = {shown(made.cost)}; nothing is paid yet"}
+    relation = made.questions[0].parts[0].shape.table.neighbours.value
+    scopes = [scope for one in made.questions for scope in one.about]
+    rows = {
+        "about": about_text(scopes),
+        "protects": protected(relation),
+        "cost": f"ε = {shown(made.cost)}; nothing is paid yet. Once paid it is spent for good, "
+        "also for a mistaken question",
+    }
     if left is not None:
+        # Known before paying: the ledger would refuse it.
         short = "" if made.cost <= left else f" (short by {shown(made.cost - left)})"
         rows["left now"] = f"{shown(left)}{short}"
     facts_table(console, "", rows)
+
+
+def _draw_job(
+    console: Console, title: str, question: Question, confidence: Fraction
+) -> None:
+    """Draw the plan of several tables: what is published, and what is measured for it."""
+    from tightrope.texts import bound_text
+
+    console.print(title, style="bold", markup=False)
+    sure = f"{float(confidence) * 100:.4g} %"
+    grid(
+        console,
+        ["published", f"margin ({sure})", "if ε were split"],
+        [
+            [
+                table.title,
+                f"± {bound_text(table.margin)}",
+                f"± {bound_text(table.split)}",
+            ]
+            for table in question.published
+        ],
+    )
+    console.print()
+    grid(
+        console,
+        ["measured", "share of ε", "ε"],
+        [
+            [
+                " × ".join(table["table"]) or "in all",
+                f"{table['share']:g}",
+                table["epsilon"],
+            ]
+            for table in question.measured
+        ],
+    )
+    console.print()
 
 
 def release(
@@ -324,7 +620,7 @@ def release(
     series: str | None = None,
     receipt: Path | None = None,
 ) -> None:
-    """Release one private answer from a real table, paid from the ledger.
+    """Release one answer with a given mechanism file.
 
     The budget is charged before a row is read. With --key, asking again after a crash gives the
     same answer and costs nothing. 'tightrope ask' designs the mechanism too.
@@ -345,8 +641,8 @@ def release(
         A declared series that has paid for this release already; see 'tightrope ledger series'.
 
     Examples:
-      tightrope release count.tightrope --data people.csv --sql "select count(*) from people" \\
-          --ledger ledger.db --budget 2
+      tightrope release count.tightrope --data people.csv --budget 2 \\
+          --sql "select count(*) from people" --ledger ledger.db
 
     >>> release(Path("no-such.tightrope"), sql="select count(*) from t", ledger="ledger.db")
     Traceback (most recent call last):
@@ -361,6 +657,7 @@ def release(
     try:
         check_goals(receipt)
     except InputError as refused:
+        # The receipt is written last, so its place is checked first.
         raise InputError(f"{refused}; nothing was released") from None
     facts, columns = public_facts(facts, column)
     made = read(mechanism)
@@ -369,17 +666,27 @@ def release(
         columns=columns, user=user, key=key, part=_part(part),
         declared=_declared(query, answers, otherwise), series=series,
     )  # fmt: skip
-    moved = done.guess != done.answer or {"offset", "step"} & set(done.receipt.get("reading", ()))
+    # Show what was drawn only where the published number differs from it.
+    moved = done.guess != done.answer or {"offset", "step"} & set(
+        done.receipt.get("reading", ())
+    )
     rows = {
         "answer": published_text(done.receipt, [made]),
         **({"drawn": label_text(done.answer)} if moved else {}),
         "ε": str(done.epsilon),
-        **({} if series is None else {"series": f"{series}: {done.left} releases left"}),
+        **(
+            {} if series is None else {"series": f"{series}: {done.left} releases left"}
+        ),
         "remaining": f"{shown(done.remaining)} of the budget of table {done.receipt['table']}",
-        "key": done.key if done.fresh else f"{done.key} (answered before: nothing charged)",
+        "key": done.key
+        if done.fresh
+        else f"{done.key} (answered before: nothing charged)",
+        # Without user and password of the address.
         "entry": f"{done.receipt['position']} of ledger {ledger.rpartition('@')[2]}",
     }
-    tell(done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows)
+    tell(
+        done.as_dict(), f"{done.receipt['query']}  ({done.receipt['neighbours']})", rows
+    )
     if receipt is not None:
         write_receipt(done.receipt, receipt)
 
@@ -419,13 +726,16 @@ def _declared(
         raise InputError(
             "--query needs --answers FILE and --otherwise ANSWER, and these go with --query"
         )
+    from tightrope.publish.intervals import read_label
     from tightrope.publish.releasing import DeclaredQuestion
-    from tightrope.publish.shapes import read_label
 
     mapping = read_json(answers, typed=True)
     if not isinstance(mapping, dict):
-        raise InputError(f"{answers}: this must be a JSON object from results to answers")
+        raise InputError(
+            f"{answers}: this must be a JSON object from results to answers"
+        )
     try:
+        # A plain word is an answer too, although it is no JSON.
         last = read_label(parse_json(otherwise, "--otherwise"))
     except InputError:
         last = otherwise

@@ -28,8 +28,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tightrope.arrays import Floats, Ints, Nodes
 from tightrope.channels import Channel
 from tightrope.channels.structured import log_alpha_sum
 from tightrope.consumers import Prior, regularity
@@ -77,10 +77,13 @@ def individual_bound(values: int, epsilon: Level) -> Bound:
     >>> round(individual_bound(3, 1.35).bits, 4)
     0.9823
     """
-    v, eps = whole_number(values, "the number of values", 2), float(Epsilon.of(epsilon))
-    # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided through by e^ε.
-    grown = (v - 1) * -math.expm1(-eps) / ((v - 1) * math.exp(-eps) + 1)
-    return Bound(math.log1p(grown) / math.log(2), "B, Prop 21")
+    v = whole_number(values, "the number of values", 2)
+    eps = float(Epsilon.of(epsilon))
+    # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided by e^ε; log1p and expm1 keep the
+    # digits of a bound near 0.
+    # (v-1)(1 - e^-ε) / ((v-1)e^-ε + 1).
+    excess = (v - 1) * -math.expm1(-eps) / ((v - 1) * math.exp(-eps) + 1)
+    return Bound(math.log1p(excess) / math.log(2), "B, Prop 21")
 
 
 def plain_individual_bound(epsilon: Level) -> Bound:
@@ -112,11 +115,15 @@ def database_bound(individuals: int, values: int, epsilon: Level) -> Bound:
     >>> round(database_bound(100, 2, 5).bits, 2), round(database_bound(5, 4, 0.5).bits, 4)
     (99.03, 2.5226)
     """
-    each = individual_bound(values, epsilon).bits
-    return Bound(whole_number(individuals, "the number of individuals") * each, "B, Thm 15")
+    per_person = individual_bound(values, epsilon).bits
+    return Bound(
+        whole_number(individuals, "the number of individuals") * per_person, "B, Thm 15"
+    )
 
 
-def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: int) -> Bound:
+def few_outputs_bound(
+    individuals: int, values: int, epsilon: Level, outputs: int
+) -> Bound:
     r"""Bound the leakage about the database by a mechanism with at most r outputs [B, Prop 20].
 
     With :math:`\ell = \lfloor \log_v r \rfloor`,
@@ -140,13 +147,15 @@ def few_outputs_bound(individuals: int, values: int, epsilon: Level, outputs: in
     >>> round(few_outputs_bound(10, 2, 0.5, 2).bits, 4), round(database_bound(10, 2, 0.5).bits, 4)
     (0.9903, 3.1605)
     """
+    # All three hold: the smallest counts.
     r = whole_number(outputs, "the number of outputs")
-    many = database_bound(individuals, values, epsilon)
-    found = [many, Bound(math.log2(r), "the number of outputs")]
+    unlimited = database_bound(individuals, values, epsilon)
+    bounds = [unlimited, Bound(math.log2(r), "the number of outputs")]
+    # From v^u outputs on the proposition says nothing.
     if floor_log(r, values) < individuals:
         bits = proposition_20(individuals, values, float(Epsilon.of(epsilon)), r)
-        found.append(Bound(bits, "B, Prop 20"))
-    return min(found, key=float)
+        bounds.append(Bound(bits, "B, Prop 20"))
+    return min(bounds, key=float)
 
 
 def graph_bound(graph: AnswerGraph, epsilon: Level) -> Bound:
@@ -175,7 +184,9 @@ def graph_bound(graph: AnswerGraph, epsilon: Level) -> Bound:
     tightrope.errors.InputError: this bound needs every answer to see the same ball sizes (as in
     distance-regular and vertex-transitive graphs), which path(6) does not: add edges ...
     """
-    return Bound(math.log2(graph.size) - _log_ball(graph, epsilon) / math.log(2), "B, Thm 12")
+    return Bound(
+        math.log2(graph.size) - _log_ball(graph, epsilon) / math.log(2), "B, Thm 12"
+    )
 
 
 def utility_bound(graph: AnswerGraph, epsilon: Level) -> float:
@@ -247,22 +258,27 @@ def regular_prior_bound(
     """
     known = as_prior(prior, graph.size)
     level = Epsilon.of(epsilon)
-    found = regularity(known, graph, level)
-    bits = found.y_bits
-    if bits is None or (not found.regular and not -tolerance <= found.margin < 0):
+    result = regularity(known, graph, level)
+    # π = yΦ with y ≥ 0: then V(π, X) ≤ Σ_j y_j for every ε-private X [A, Prop 6].
+    bits = result.y_bits
+    # A tolerance admits entries of y slightly below 0, as the published numbers do.
+    if bits is None or (not result.regular and not -tolerance <= result.margin < 0):
         raise InputError(
             f"this bound needs an ε-regular prior, but at ε = {level} a coordinate is "
-            f"{found.margin:.3g}: use a larger ε or the bound for all priors"
+            f"{result.margin:.3g}: use a larger ε or the bound for all priors"
         )
     return Bound(bits, "A, Prop 6")
 
 
 def proposition_20(u: int, v: int, eps: float, r: int) -> float:
     r"""Return :math:`\log_2 r e^{εu} / ((v-1+e^ε)^ℓ - e^{εℓ} + e^{εu})` with ℓ = ⌊log_v r⌋."""
+    # ⌊log_v r⌋ in integers: floating logarithms may be wrong at exact powers.
     power = floor_log(r, v)
     # Divide through by e^{εu}: 1 + e^{-ε(u-ℓ)} ((1 + (v-1)e^{-ε})^ℓ - 1).
-    grown = math.expm1(power * math.log1p((v - 1) * math.exp(-eps)))
-    return math.log2(r) - math.log1p(math.exp(-eps * (u - power)) * grown) / math.log(2)
+    excess = math.expm1(power * math.log1p((v - 1) * math.exp(-eps)))
+    return math.log2(r) - math.log1p(math.exp(-eps * (u - power)) * excess) / math.log(
+        2
+    )
 
 
 def floor_log(number: int, base: int) -> int:
@@ -271,9 +287,11 @@ def floor_log(number: int, base: int) -> int:
     >>> floor_log(8, 2), floor_log(80, 3), floor_log(81, 3)
     (3, 3, 4)
     """
-    power, reached = 0, base
+    power = 0
+    reached = base
     while reached <= number:
-        power, reached = power + 1, reached * base
+        power = power + 1
+        reached = reached * base
     return power
 
 
@@ -301,7 +319,7 @@ class FewOutputs:
     """
 
     bits: float
-    rows: tuple[int, ...]
+    rows: Nodes
     channel: Channel
     programs: int
 
@@ -316,7 +334,7 @@ def most_leakage(
     largest sum of these entries over ε-private channels is a linear program. Choices that an
     automorphism maps to each other have the same value, so one of each kind is enough.
     Two outputs with their maxima in the same row may be merged without loss [B, Lemma 7], so
-    the rows are chosen different, and more outputs than nodes bring nothing.
+    the rows are distinct, and more outputs than nodes add nothing.
 
     Parameters
     ----------
@@ -336,6 +354,7 @@ def most_leakage(
     >>> round(exact.bits, 6), round(few_outputs_bound(3, 2, "ln(2)", 2).bits, 6), exact.rows
     (0.736966, 0.830075, (0, 7))
     """
+    # More outputs than answers add nothing: the maxima lie in distinct rows.
     r = min(whole_number(outputs, "the number of outputs"), graph.size)
     if graph.size * r > largest:
         raise TooLarge(
@@ -344,36 +363,42 @@ def most_leakage(
         )
     level = Epsilon.of(epsilon)
     choices = _choices(graph, r, largest)
-    found = [(*_program(graph, level, rows), rows) for rows in choices]
-    total, matrix, rows = max(found, key=lambda item: item[0])
+    solutions = [(*_program(graph, level, rows), rows) for rows in choices]
+    total, matrix, rows = max(solutions, key=lambda item: item[0])
     return FewOutputs(math.log2(total), rows, Channel(matrix), len(choices))
 
 
-def _program(
-    graph: AnswerGraph, level: Epsilon, rows: tuple[int, ...]
-) -> tuple[float, NDArray[np.float64]]:
+def _program(graph: AnswerGraph, level: Epsilon, rows: Nodes) -> tuple[float, Floats]:
     """Maximise Σ_o X[rows[o], o] over ε-private channels with these outputs."""
     from scipy.optimize import linprog
     from scipy.sparse import diags_array, eye_array, kron
 
-    n, r, ends = graph.size, len(rows), graph.edge_array()
+    n = graph.size
+    r = len(rows)
+    ends = graph.edge_array()
     # α x_i ≤ x_h on edges both ways. Entries are numbered row by row.
     i, h = np.concatenate([ends, ends[:, ::-1]]).T
     alpha = np.exp(-float(level) * np.tile(graph.edge_lengths(), 2))
     unit = eye_array(n).tocsr()
     private = kron(diags_array(alpha) @ unit[i] - unit[h], eye_array(r))
     sums = kron(eye_array(n), np.ones((1, r)))
-    goal = np.zeros(n * r)
-    goal[np.array(rows) * r + np.arange(r)] = -1
-    below = np.zeros(private.shape[0])
-    solved = linprog(goal, A_ub=private, b_ub=below, A_eq=sums, b_eq=np.ones(n), method="highs")
-    if solved.status != 0:
-        raise CheckFailed(f"the linear program for rows {rows} was not solved: {solved.message}")
-    matrix = np.maximum(solved.x.reshape(n, r), 0)
-    return -float(solved.fun), matrix / matrix.sum(axis=1, keepdims=True)
+    objective = np.zeros(n * r)
+    # linprog minimises, so the entries of the maxima get -1.
+    objective[np.array(rows) * r + np.arange(r)] = -1
+    zeros = np.zeros(private.shape[0])
+    solution = linprog(
+        objective, A_ub=private, b_ub=zeros, A_eq=sums, b_eq=np.ones(n), method="highs"
+    )
+    if solution.status != 0:
+        raise CheckFailed(
+            f"the linear program for rows {rows} was not solved: {solution.message}"
+        )
+    # Solver output may be negative by its tolerance; rows are brought back to sum 1.
+    matrix = np.maximum(solution.x.reshape(n, r), 0)
+    return -float(solution.fun), matrix / matrix.sum(axis=1, keepdims=True)
 
 
-def _choices(graph: AnswerGraph, r: int, largest: int) -> list[tuple[int, ...]]:
+def _choices(graph: AnswerGraph, r: int, largest: int) -> list[Nodes]:
     """Return one set of rows for each kind under the automorphisms of the graph."""
     from tightrope.graphs.symmetry import automorphism_group
 
@@ -384,11 +409,13 @@ def _choices(graph: AnswerGraph, r: int, largest: int) -> list[tuple[int, ...]]:
         )
     from scipy.cluster.hierarchy import DisjointSet
 
+    # Orbits of sets under the generators are orbits under the whole group.
     sets = DisjointSet(itertools.combinations(range(graph.size), r))
-    for move in automorphism_group(graph).generators:
+    # Generators suffice: merging along them yields the orbits of the whole group.
+    for permutation in automorphism_group(graph).generators:
         for rows in sets:
-            sets.merge(rows, tuple(sorted(move[list(rows)].tolist())))
-    return [min(kind) for kind in sets.subsets()]
+            sets.merge(rows, tuple(sorted(permutation[list(rows)].tolist())))
+    return [min(orbit) for orbit in sets.subsets()]
 
 
 @dataclass(frozen=True)
@@ -433,21 +460,27 @@ def leakage_without_privacy(
     [0.0, 2.303, 4.605]
     """
     if not (0 < rare < 1 and 0 < beta < 1):
-        raise InputError(f"both probabilities must lie between 0 and 1, got {rare} and {beta}")
+        raise InputError(
+            f"both probabilities must lie between 0 and 1, got {rare} and {beta}"
+        )
     if inputs < 2 or outputs < 2:
-        raise InputError(f"at least 2 inputs and outputs are needed, got {inputs} and {outputs}")
+        raise InputError(
+            f"at least 2 inputs and outputs are needed, got {inputs} and {outputs}"
+        )
+    # First row (β, (1−β)/(m−1), …), all others uniform.
     matrix = np.full((inputs, outputs), 1 / outputs)
     matrix[0] = (1 - beta) / (outputs - 1)
     matrix[0, 0] = beta
     weights = np.full(inputs, (1 - rare) / (inputs - 1))
     weights[0] = rare
-    channel, prior = Channel(matrix), Prior(weights)
+    channel = Channel(matrix)
+    prior = Prior(weights)
+    # ε = max{|ln mβ|, |ln m(1−β)/(m−1)|}.
     first = abs(math.log(outputs * beta))
-    rest = abs(math.log(outputs * (1 - beta) / (outputs - 1)))
-    return Demonstration(channel, prior, min_entropy_leakage(channel, prior), max(first, rest))
-
-
-Array = NDArray[np.float64]
+    others = abs(math.log(outputs * (1 - beta) / (outputs - 1)))
+    return Demonstration(
+        channel, prior, min_entropy_leakage(channel, prior), max(first, others)
+    )
 
 
 def maxima_on_diagonal(channel: Channel) -> Channel:
@@ -470,9 +503,10 @@ def maxima_on_diagonal(channel: Channel) -> Channel:
     """
     matrix = channel.matrix()
     rows = matrix.shape[0]
-    out = np.zeros((rows, rows))
-    np.add.at(out.T, matrix.argmax(axis=0), matrix.T)
-    return Channel(out)
+    square = np.zeros((rows, rows))
+    # argmax takes the first row of a tie, so every column is added exactly once.
+    np.add.at(square.T, matrix.argmax(axis=0), matrix.T)
+    return Channel(square)
 
 
 def average_over_distances(channel: Channel, graph: AnswerGraph) -> Channel:
@@ -498,13 +532,14 @@ def average_over_distances(channel: Channel, graph: AnswerGraph) -> Channel:
     """
     from tightrope.graphs import intersection_numbers
 
+    # Averaging keeps the leakage only if the maxima are on the diagonal.
     matrix = _diagonal_form(channel, graph)
     if intersection_numbers(graph) is None:
         raise InputError(
             f"averaging over distances keeps privacy on distance-regular graphs, which "
             f"{graph.name} is not: average over automorphisms if it is vertex-transitive"
         )
-    return Channel(_averaged(matrix, np.asarray(graph.distance_matrix(), dtype=np.int64)))
+    return Channel(_averaged(matrix, graph.distance_matrix()))
 
 
 def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> Channel:
@@ -538,6 +573,7 @@ def average_over_automorphisms(channel: Channel, graph: AnswerGraph) -> Channel:
             f"averaging over automorphisms makes the diagonal equal on vertex-transitive graphs, "
             f"which {graph.name} is not ({group.orbit_count} orbits of answers)"
         )
+    # Mean over the orbit of (i, j) equals the mean over the group.
     return Channel(_averaged(matrix, pair_orbits(group)))
 
 
@@ -572,7 +608,9 @@ def equal_diagonal(channel: Channel, graph: AnswerGraph) -> Channel:
     return average_over_automorphisms(square, graph)
 
 
-def _diagonal_form(channel: Channel, graph: AnswerGraph, rounding: float = 1e-12) -> Array:
+def _diagonal_form(
+    channel: Channel, graph: AnswerGraph, rounding: float = 1e-12
+) -> Floats:
     n = graph.size
     if channel.shape != (n, n):
         raise InputError(
@@ -580,18 +618,20 @@ def _diagonal_form(channel: Channel, graph: AnswerGraph, rounding: float = 1e-12
             f"{channel.shape[1]}: bring its maxima to the diagonal first"
         )
     matrix = channel.matrix()
-    short = matrix.max(axis=0) - matrix.diagonal()
-    worst = int(short.argmax())
-    if short[worst] > rounding:
+    # The diagonal must be maximal up to round-off.
+    excess = matrix.max(axis=0) - matrix.diagonal()
+    worst = int(excess.argmax())
+    if excess[worst] > rounding:
         raise InputError(
             f"every column maximum must lie on the diagonal, but column {worst} exceeds it by "
-            f"{short[worst]:.3g}: bring the maxima to the diagonal first"
+            f"{excess[worst]:.3g}: bring the maxima to the diagonal first"
         )
     return matrix
 
 
-def _averaged(matrix: Array, classes: NDArray[np.int64]) -> Array:
+def _averaged(matrix: Floats, classes: Ints) -> Floats:
     """Replace every entry by the mean of its class."""
+    # Distances up to the diameter and numbers of orbits all occur; others would divide by 0.
     flat = classes.ravel()
     means = np.bincount(flat, weights=matrix.ravel()) / np.maximum(np.bincount(flat), 1)
     return np.asarray(means[classes])
@@ -616,7 +656,7 @@ def epsilon_for_bits(max_bits: float, *, values: int, individuals: int = 1) -> E
     values
         How many values v one person can have, "absent" included.
     individuals
-        How many people u; 1 limits the leakage about one person who stands alone [B, Prop 21].
+        How many people u; 1 limits the leakage about a single person [B, Prop 21].
 
     Examples
     --------
@@ -625,21 +665,27 @@ def epsilon_for_bits(max_bits: float, *, values: int, individuals: int = 1) -> E
     """
     if not (max_bits > 0 and math.isfinite(max_bits)):
         raise InputError(f"a limit in bits must be positive and finite, got {max_bits}")
-    database_bound(individuals, values, 1)
-    each = max_bits / individuals
-    if each >= math.log2(values):
+    # Refuses impossible numbers of people or values with its own message.
+    database_bound(individuals, values, 1)  # checks both numbers
+    per_person = max_bits / individuals
+    # At log2 v bits per person the whole database is known: no ε is needed for the limit.
+    if per_person >= math.log2(values):
         raise InputError(
             f"every ε keeps the leakage below {max_bits:g} bits: {individuals} × {values} values "
             f"are only {individuals * math.log2(values):.6g} bits; ask for a smaller limit"
         )
-    kept = bisect_right(
+    # The bound grows with ε: bisect over the levels with six decimals, rounded down.
+    largest = bisect_right(
         range(1, LARGEST * 10**DECIMALS + 1),
         max_bits,
+        # Levels are multiples of 10^-6, so the returned one is decided by the bound itself.
         key=lambda steps: database_bound(individuals, values, _level(steps)).bits,
     )
-    if not kept:
-        raise InputError(f"only an ε below {_level(1)} would keep this limit; ask for a larger one")
-    return _level(kept)
+    if not largest:
+        raise InputError(
+            f"only an ε below {_level(1)} would keep this limit; ask for a larger one"
+        )
+    return _level(largest)
 
 
 def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
@@ -671,10 +717,13 @@ def epsilon_for_success(max_success: float, *, values: int) -> Epsilon:
             f"without any release the guess is already right with probability {1 / values:.6g} "
             f"(1 of {values} values): the limit must be above that and below 1, got {max_success}"
         )
+    # p = V(π)·2^leakage with V = 1/v gives leakage = log2(p v).
     return epsilon_for_bits(math.log2(max_success * values), values=values)
 
 
-def attacker_success(values: int, epsilon: Level, *, before: float | None = None) -> float:
+def attacker_success(
+    values: int, epsilon: Level, *, before: float | None = None
+) -> float:
     r"""Return how often somebody who knows everyone else guesses a person's value, at most.
 
     :math:`p\,\frac{v e^ε}{v-1+e^ε}` and at most 1 where p is the chance before the release
@@ -683,6 +732,7 @@ def attacker_success(values: int, epsilon: Level, *, before: float | None = None
     >>> attacker_success(2, "ln(3)"), attacker_success(2, "ln(3)", before=0.6)
     (0.75, 0.9)
     """
+    # p v e^ε / (v−1+e^ε) = p v / (1 + (v−1) α)
     e = Epsilon.of(epsilon)
     database_bound(1, values, e)
     if before is None:
@@ -696,7 +746,10 @@ def attacker_success(values: int, epsilon: Level, *, before: float | None = None
 
 
 def epsilon_for_utility(
-    utility: float, graph: AnswerGraph, *, best: Callable[[Epsilon], float] | None = None
+    utility: float,
+    graph: AnswerGraph,
+    *,
+    best: Callable[[Epsilon], float] | None = None,
 ) -> Epsilon:
     r"""Return the smallest ε at which the true answer can be reported this often.
 
@@ -729,18 +782,22 @@ def epsilon_for_utility(
             f"the best utility has a closed form on paths and where all ball sizes are equal, not "
             f"on {graph.name}: pass best=, for instance the utility of designs at an ε"
         )
+    # Guessing without any release is right with probability 1/n.
     if not 1 / graph.size < utility < 1:
         raise InputError(
             f"a utility must be above 1/{graph.size} (reached without any release) and below 1, "
             f"got {utility}"
         )
+    # Utility grows with ε: double until it is reached, then bisect, rounded up.
     high = 1
     while reached(Epsilon.of(high)) < utility:
         if high == LARGEST:
             raise InputError(f"no ε up to {LARGEST} reaches the utility {utility}")
         high = min(2 * high, LARGEST)
     below = range(1, high * 10**DECIMALS)
-    return _level(bisect_left(below, utility, key=lambda steps: reached(_level(steps))) + 1)
+    return _level(
+        bisect_left(below, utility, key=lambda steps: reached(_level(steps))) + 1
+    )
 
 
 def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
@@ -754,6 +811,7 @@ def best_utility(graph: AnswerGraph) -> Callable[[Epsilon], float] | None:
         return lambda epsilon: utility_bound(graph, epsilon)
     if not graph.is_path:
         return None
+    # Geometric noise on a path: Σ_o max_i X_io / n.
     n = graph.size
     return lambda level: (2 + (n - 2) * (1 - level.alpha)) / (n * (1 + level.alpha))
 
@@ -789,9 +847,8 @@ class Explanation:
     >>> found.attacker_success, round(found.individual_bits, 6)
     (0.75, 0.584963)
     >>> print(found.sentences[1])
-    Somebody who knows everyone else in the table, and would guess one person's value rightly with
-    probability 0.5 (1 of 2), guesses it rightly with probability at most 0.75 after seeing the
-    release.
+    Someone who knows everyone else in the table and would guess this person's value correctly
+    50 % of the time (1 of 2) guesses correctly at most 75 % of the time after seeing the release.
     """
 
     epsilon: Epsilon
@@ -812,15 +869,16 @@ class Explanation:
     def sentences(self) -> tuple[str, ...]:
         """The explanation for a person who never saw an ε before."""
         factor = self.ratio
-        times = f"{_up(factor)} times" if factor < 1e6 else f"{factor:.3g} times"
+        times = f"{_up(factor, 3 if factor < 100 else 6)} times"
         secret = self.individuals * math.log2(self.values)
+        before = f"{100 * self.success_before:.3g} %"
+        after = f"{_up(100 * self.attacker_success, 3)} %"
         lines = [
-            f"ε = {self.epsilon}: whatever is released, it is at most {times} as likely with one "
-            "person's true value as with any other value in its place.",
-            f"Somebody who knows everyone else in the table, and would guess one person's value "
-            f"rightly with probability {self.success_before:.6g} (1 of {self.values}), guesses it "
-            f"rightly with probability at most {_up(self.attacker_success)} after seeing the "
-            "release.",
+            f"ε = {self.epsilon}: any result is at most {times} as likely with one person's true "
+            "value as with any other value in its place.",
+            f"Someone who knows everyone else in the table and would guess this person's value "
+            f"correctly {before} of the time (1 of {self.values}) guesses correctly at most "
+            f"{after} of the time after seeing the release.",
             f"About one person the release tells at most {_up(self.individual_bits)} of "
             f"{math.log2(self.values):.6g} bits.",
         ]
@@ -890,11 +948,11 @@ def explain(
     tightrope.errors.InputError: give one of: an ε (--epsilon); a limit (--max-bits, ...
     """
     limited = max_bits is not None or max_success is not None
-    ways = (epsilon is not None) + limited + (min_utility is not None)
-    if ways != 1:
+    given = (epsilon is not None) + limited + (min_utility is not None)
+    if given != 1:
         raise InputError(
             "give one of: an ε (--epsilon); a limit (--max-bits, --max-success); a wanted utility "
-            f"with a question (--min-utility, --query); got {ways or 'none'}"
+            f"with a question (--min-utility, --query); got {given or 'none'}"
         )
     if (min_utility is None) != (graph is None):
         raise InputError(
@@ -910,13 +968,18 @@ def explain(
             f"probability {min_utility:.6g} is {level}."
         )
     else:
-        kept: dict[str, Epsilon] = {}
+        levels: dict[str, Epsilon] = {}
         if max_bits is not None:
-            kept["bits"] = epsilon_for_bits(max_bits, values=values, individuals=individuals)
+            levels["bits"] = epsilon_for_bits(
+                max_bits, values=values, individuals=individuals
+            )
         if max_success is not None:
-            kept["success"] = epsilon_for_success(max_success, values=values)
-        level = min(kept.values(), key=float)
-        chosen_by = f"The largest ε that keeps the limit on {' and '.join(kept)} is {level}."
+            levels["success"] = epsilon_for_success(max_success, values=values)
+        # Both limits hold at the smaller ε.
+        level = min(levels.values(), key=float)
+        chosen_by = (
+            f"The largest ε that keeps the limit on {' and '.join(levels)} is {level}."
+        )
     return Explanation(
         level,
         individuals,
@@ -929,13 +992,14 @@ def explain(
     )
 
 
-def _up(number: float, accuracy: float = 1e-12) -> str:
-    """Write a bound with six digits, rounded up: a bound must not shrink by being printed."""
+def _up(number: float, digits: int = 6, accuracy: float = 1e-12) -> str:
+    """Write a bound with so many digits, rounded up: a bound must not shrink by being printed."""
     if number == 0:
         return "0"
-    text = f"{number:.6g}"
+    text = f"{number:.{digits}g}"
     # 0.75 computed with an error in the last place is still 0.75.
     if float(text) >= number * (1 - accuracy):
         return text
-    unit = 10.0 ** (math.floor(math.log10(abs(number))) - 5)
-    return f"{number + unit / 2:.6g}"
+    # Half a unit upwards makes the nearest rounding an upward one.
+    unit = 10.0 ** (math.floor(math.log10(abs(number))) + 1 - digits)
+    return f"{number + unit / 2:.{digits}g}"

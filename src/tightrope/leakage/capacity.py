@@ -24,16 +24,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import Floats, Ints
 from tightrope.channels import Channel
 from tightrope.consumers import Prior
-from tightrope.consumers.evaluate import Part, parts
+from tightrope.consumers.evaluate import ChannelPart, parts
 from tightrope.errors import InputError
 from tightrope.graphs.base import finite_array, frozen
 from tightrope.leakage.measures import symmetric_information
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -52,12 +51,12 @@ class ConcaveFunction:
     [0.333333, 0.333333, 0.333333]
     """
 
-    value: Callable[[Array], float]
-    gradient: Callable[[Array], Array]
+    value: Callable[[Floats], float]
+    gradient: Callable[[Floats], Floats]
     #: R, with as many rows as there are probabilities.
-    root: Callable[[Array], Array]
+    root: Callable[[Floats], Floats]
     #: The factors of a multiplicative step: normalised, it never lowers the value.
-    growth: Callable[[Array], Array]
+    growth: Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Maximum:
     0.0
     """
 
-    point: Array
+    point: Floats
     value: float
     gap: float
     steps: int
@@ -113,9 +112,11 @@ def maximise(
     >>> round(found.value, 4), found.converged
     (2.0, True)
     """
-    best = _climb(function, _look(function, np.full(size, 1 / size), 0), gap, warm_steps)
+    start = _look(function, np.full(size, 1 / size), 0)
+    best = _climb(function, start, gap, warm_steps)
     if best.gap > gap:
         best = _newton(function, best, gap, newton_steps)
+    # Multiplicative steps again: they never lower the value, where Newton may have stalled.
     best = _climb(function, best, gap, limit)
     return replace(best, point=frozen(best.point), converged=best.gap <= gap)
 
@@ -126,74 +127,91 @@ def _climb(function: ConcaveFunction, best: Maximum, gap: float, limit: int) -> 
     for steps in range(best.steps + 1, limit + 1):
         if best.gap <= gap:
             break
+        # p_i ← p_i·growth_i keeps p > 0 and its support.
         point = point * function.growth(point)
         point /= point.sum()
         best = _better(best, _look(function, point, steps))
     return best
 
 
-def _look(function: ConcaveFunction, point: Array, steps: int) -> Maximum:
-    slope = function.gradient(point)
-    gap = max(0.0, float(slope.max() - point @ slope))
+def _look(function: ConcaveFunction, point: Floats, steps: int) -> Maximum:
+    # By concavity max F ≤ F(p) + max_i ∂_i F − p·∇F.
+    gradient = function.gradient(point)
+    gap = max(0.0, float(gradient.max() - point @ gradient))
     return Maximum(point, function.value(point), gap, steps, False)
 
 
 def _better(old: Maximum, new: Maximum) -> Maximum:
+    # By the certified gap, not by the value: the gap is what is promised.
     return replace(new if new.gap < old.gap else old, steps=new.steps)
 
 
-def _newton(function: ConcaveFunction, start: Maximum, gap: float, most: int) -> Maximum:
+def _newton(
+    function: ConcaveFunction, start: Maximum, gap: float, most: int
+) -> Maximum:
     r"""Follow the central path :math:`\partial_i F + s_i = \lambda`, :math:`p_i s_i = \mu`."""
     size = len(start.point)
+    # Away from the boundary, where the barrier would be infinite.
     p = np.maximum(start.point, 1e-3 / size)
     p /= p.sum()
-    slope = function.gradient(p)
-    level = float(slope.max()) + max(start.gap, gap)
-    s = level - slope
+    gradient = function.gradient(p)
+    level = float(gradient.max()) + max(start.gap, gap)
+    # s_i = λ - ∂_i F > 0 for a level above the largest derivative.
+    s = level - gradient
     best = start
     for steps in range(start.steps + 1, start.steps + most + 1):
+        # μ shrinks by 10 in each step, towards complementary slackness p_i s_i = 0.
         target = 0.1 * float(p @ s) / size
-        moved = _newton_step(function, p, s, level, target)
-        if moved is None:
+        step = _newton_step(function, p, s, level, target)
+        if step is None:
             break
-        p, s, level = moved
-        seen = _look(function, p / p.sum(), steps)
-        best = _better(best, seen)
+        p, s, level = step
+        candidate = _look(function, p / p.sum(), steps)
+        best = _better(best, candidate)
+        # Σ p_i s_i bounds the gap of the central path: nothing more to gain.
         if best.gap <= gap or float(p @ s) < 1e-3 * gap:
             break
     return best
 
 
 def _newton_step(
-    function: ConcaveFunction, p: Array, s: Array, level: float, target: float
-) -> tuple[Array, Array, float] | None:
-    slope = function.gradient(p)
-    off = level - slope - s
-    # Scaling by p keeps the system well conditioned while probabilities go to zero.
+    function: ConcaveFunction, p: Floats, s: Floats, level: float, target: float
+) -> tuple[Floats, Floats, float] | None:
+    gradient = function.gradient(p)
+    residual = level - gradient - s
+    # Newton's equations (R Rᵀ + diag(s/p)) dp = …, multiplied by p on both sides: the system
+    # stays well conditioned while probabilities go to zero.
+    # p R: the scaled system has entries p_i p_h (RRᵀ)_ih.
     root = p[:, None] * function.root(p)
     system = root @ root.T
     system[np.diag_indices_from(system)] += p * s
-    right = np.stack([p * (-off) + target - p * s, p], axis=1)
+    right = np.stack([p * (-residual) + target - p * s, p], axis=1)
     try:
         with np.errstate(all="ignore"):
-            solved = np.linalg.solve(system, right)
+            solution = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
         return None
-    if not np.isfinite(solved).all():
+    if not np.isfinite(solution).all():
         return None
-    free, pull = solved[:, 0], solved[:, 1]
-    rise = float((p @ free + p.sum() - 1) / (p @ pull))
-    relative = free - rise * pull
+    unshifted = solution[:, 0]
+    per_level = solution[:, 1]
+    # The sum of the probabilities must be 1 after the step.
+    # Σ (p + dp) = 1 determines the step of λ.
+    level_step = float((p @ unshifted + p.sum() - 1) / (p @ per_level))
+    relative = unshifted - level_step * per_level
     dp = p * relative
     ds = target / p - s - s * relative
-    inside = 0.995  # the share of the way to the boundary that a step may go
+    # Fraction of the step to the boundary, as usual in interior-point methods.
+    inside = 0.995
     length_p = min(1.0, inside / max(1e-300, float((-relative).max())))
     length_s = min(1.0, inside / max(1e-300, float((-ds / s).max())))
     length = min(length_p, length_s)
-    new_p, new_s = p + length * dp, s + length * ds
+    # One step length for both keeps the residual of the conditions shrinking together.
+    new_p = p + length * dp
+    new_s = s + length * ds
     if not ((new_p > 0).all() and (new_s > 0).all()):
         return None
-    return new_p, new_s, level + length * rise
+    return new_p, new_s, level + length * level_step
 
 
 @dataclass(frozen=True)
@@ -207,10 +225,10 @@ class Capacity:
     upper_bits
         :math:`\max_i D(X_i \| pX)`, which no prior exceeds.
     prior
-        The prior that reaches ``bits``; ``None`` when the capacity was found by rule (then the
+        The prior that reaches ``bits``; ``None`` when the capacity has a closed form (then the
         uniform prior reaches it, or the product of the coordinates' own priors).
     steps
-        Steps taken; 0 when the capacity was found by rule.
+        Steps taken; 0 when the capacity has a closed form.
     converged
         Whether the gap asked for was reached.
 
@@ -224,7 +242,7 @@ class Capacity:
 
     bits: float
     upper_bits: float
-    prior: Array | None
+    prior: Floats | None
     steps: int
     converged: bool
 
@@ -262,41 +280,50 @@ def shannon_capacity(channel: Channel, *, gap: float = 1e-9) -> Capacity:
     split = parts(channel, Prior.uniform(channel.shape[0]))
     if split is not None:
         return _sum_of_parts(split, gap)
-    found = symmetric_information(channel)
-    if found is not None:
-        return Capacity(found, found, None, 0, True)
+    closed_form = symmetric_information(channel)
+    if closed_form is not None:
+        return Capacity(closed_form, closed_form, None, 0, True)
     matrix = channel.matrix()
+    # Outputs that never occur would put 0 into logarithms.
     matrix = matrix[:, matrix.any(axis=0)]
     nats = gap * math.log(2)
     best = maximise(_information(matrix), len(matrix), gap=nats)
     low = max(0.0, best.value / math.log(2))
-    return Capacity(low, low + best.gap / math.log(2), best.point, best.steps, best.converged)
-
-
-def _sum_of_parts(split: list[Part], gap: float) -> Capacity:
-    """Independent coordinates: capacities, and the gaps between their bounds, add up."""
-    total = sum(part.times for part in split)
-    found = [(part.times, shannon_capacity(part.channel, gap=gap / total)) for part in split]
     return Capacity(
-        sum(times * each.bits for times, each in found),
-        sum(times * each.upper_bits for times, each in found),
-        None,
-        sum(each.steps for _, each in found),
-        all(each.converged for _, each in found),
+        low, low + best.gap / math.log(2), best.point, best.steps, best.converged
     )
 
 
-def _information(matrix: Array) -> ConcaveFunction:
+def _sum_of_parts(split: list[ChannelPart], gap: float) -> Capacity:
+    """Independent coordinates: capacities, and the gaps between their bounds, add up."""
+    total = sum(part.times for part in split)
+    # Each part gets its share of the gap, so that the sum keeps to it.
+    capacities = [
+        (part.times, shannon_capacity(part.channel, gap=gap / total)) for part in split
+    ]
+    return Capacity(
+        sum(times * part.bits for times, part in capacities),
+        sum(times * part.upper_bits for times, part in capacities),
+        None,
+        sum(part.steps for _, part in capacities),
+        all(part.converged for _, part in capacities),
+    )
+
+
+def _information(matrix: Floats) -> ConcaveFunction:
     """Mutual information in nats as a function of the prior."""
     logs = np.log(matrix, out=np.zeros_like(matrix), where=matrix > 0)
+    # Σ_o X_io ln X_io, which does not depend on p.
     own = np.einsum("ij,ij->i", matrix, logs)
 
-    def divergences(p: Array) -> Array:
+    def divergences(p: Floats) -> Floats:
+        # D(X_i ‖ pX): the gradient of I up to a constant.
         return np.asarray(own - matrix @ np.log(p @ matrix))
 
     return ConcaveFunction(
         value=lambda p: float(p @ divergences(p)),
         gradient=divergences,
+        # Hessian -Σ_o X_io X_ho / q_o = -RRᵀ with R = X/√q.
         root=lambda p: matrix / np.sqrt(p @ matrix),
         growth=lambda p: np.exp(divergences(p)),
     )
@@ -334,9 +361,9 @@ class PopulationEstimate:
     ([0.3, 0.7], True)
     """
 
-    distribution: Array
-    low: Array
-    high: Array
+    distribution: Floats
+    low: Floats
+    high: Floats
     confidence: float
     gap: float
     steps: int
@@ -391,16 +418,29 @@ def estimate_population(
         )
     matrix = channel.matrix()
     total = float(seen.sum())
-    best = maximise(_likelihood(matrix, seen / total), len(matrix), gap=gap, warm_steps=50)
-    low, high = np.zeros(len(matrix)), np.ones(len(matrix))
+    best = maximise(
+        _likelihood(matrix, seen / total), len(matrix), gap=gap, warm_steps=50
+    )
+    low = np.zeros(len(matrix))
+    high = np.ones(len(matrix))
     if resamples:
-        drawn = np.random.default_rng(seed).multinomial(int(total), seen / total, size=resamples)
+        drawn = np.random.default_rng(seed).multinomial(
+            int(total), seen / total, size=resamples
+        )
         again = [
-            maximise(_likelihood(matrix, row / total), len(matrix), gap=max(gap, 1e-7), limit=500)
+            maximise(
+                _likelihood(matrix, row / total),
+                len(matrix),
+                # A resample needs no more accuracy than its own sampling error.
+                gap=max(gap, 1e-7),
+                limit=500,
+            )
             for row in drawn
         ]
         tail = (1 - confidence) / 2
-        low, high = np.quantile([found.point for found in again], [tail, 1 - tail], axis=0)
+        low, high = np.quantile(
+            [estimate.point for estimate in again], [tail, 1 - tail], axis=0
+        )
     return PopulationEstimate(
         best.point,
         low,
@@ -409,28 +449,32 @@ def estimate_population(
         best.gap,
         best.steps,
         best.converged,
+        # Dependent rows: several distributions give the same outputs.
         bool(np.linalg.matrix_rank(matrix) == len(matrix)),
         int(total),
     )
 
 
-def _likelihood(matrix: Array, shares: Array) -> ConcaveFunction:
+def _likelihood(matrix: Floats, shares: Floats) -> ConcaveFunction:
     """Mean log-likelihood as a function of the distribution of true answers."""
+    # Outputs that were not seen have weight 0 in the likelihood.
     used = shares > 0
-    matrix, shares = matrix[:, used], shares[used]
+    matrix = matrix[:, used]
+    shares = shares[used]
 
-    def gradient(p: Array) -> Array:
+    def gradient(p: Floats) -> Floats:
         return np.asarray(matrix @ (shares / (p @ matrix)))
 
     return ConcaveFunction(
         value=lambda p: float(shares @ np.log(p @ matrix)),
         gradient=gradient,
+        # Hessian -Σ_o f_o X_io X_ho / q_o².
         root=lambda p: matrix * (np.sqrt(shares) / (p @ matrix)),
         growth=gradient,
     )
 
 
-def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:
+def _check_counts(channel: Channel, counts: ArrayLike) -> Ints:
     outputs = channel.shape[1]
     must = f"counts must be one whole number for each of the {outputs} outputs"
     given = finite_array(counts, must, (outputs,), "counts", "non-negative")
@@ -439,6 +483,7 @@ def _check_counts(channel: Channel, counts: ArrayLike) -> NDArray[np.int64]:
     if not given.any():
         raise InputError("at least one output must have been released")
     never = channel.column_maxima() == 0
+    # An impossible output has likelihood 0 under every distribution.
     if given[never].any():
         raise InputError(
             f"output {int(np.flatnonzero(never & (given > 0))[0])} was counted, but the channel "

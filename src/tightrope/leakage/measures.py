@@ -11,7 +11,7 @@ Structured channels are measured without a matrix: where coordinates are indepen
 (:func:`tightrope.consumers.evaluate.parts`), leakages and informations *add up*.
 
 *Several mechanisms on one answer.* Independent outputs on the same true answer multiply their
-likelihoods. The outputs of n repetitions are not listed: they are told apart by *how often* each
+likelihoods. The outputs of n repetitions are not listed: they are distinguished by *how often* each
 output came, not by the order.
 """
 
@@ -25,8 +25,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tightrope.arrays import LIMITS, Floats, Ints, Nodes
 from tightrope.channels import (
     Channel,
     GeometricChannel,
@@ -46,9 +47,10 @@ from tightrope.graphs import AnswerGraph, Histograms
 from tightrope.graphs.base import finite_array, frozen
 from tightrope.queries import Query
 
-Array = NDArray[np.float64]
-#: What every measure takes as a prior; ``None`` stands for the uniform one.
+#: What every measure takes as a prior; ``None`` is the uniform one.
 PriorLike = Prior | ArrayLike | None
+#: A property of the secret: a function of its label, or the list of its values.
+PropertyLike = Callable[[Any], Hashable] | Sequence[Hashable]
 
 
 def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
@@ -75,19 +77,21 @@ def as_prior(prior: PriorLike, count: int | None = None) -> Prior:
         if count is None:
             raise InputError("a uniform prior needs the number of secrets")
         return Prior.uniform(count)
-    found = prior if isinstance(prior, Prior) else Prior(prior)
-    if count is not None and found.size != count:
-        raise InputError(f"the prior must have {count} probabilities, got {found.size}")
-    return found
+    known = prior if isinstance(prior, Prior) else Prior(prior)
+    if count is not None and known.size != count:
+        raise InputError(f"the prior must have {count} probabilities, got {known.size}")
+    return known
 
 
-def gain_matrix(gain: ArrayLike, secrets: int) -> NDArray[np.float64]:
+def gain_matrix(gain: ArrayLike, secrets: int) -> Floats:
     r"""Return a gain matrix as an array: one row for each secret, one column for each guess.
 
     >>> gain_matrix([[1, 0], [0, 1]], 2).shape
     (2, 2)
     """
-    must = f"a gain must be a matrix of numbers with {secrets} rows, one for each secret"
+    must = (
+        f"a gain must be a matrix of numbers with {secrets} rows, one for each secret"
+    )
     return finite_array(gain, must, (secrets, None), "gains")
 
 
@@ -140,6 +144,7 @@ def posterior_min_entropy(channel: Channel, prior: PriorLike = None) -> float:
     0.0
     """
     known = as_prior(prior, channel.shape[0])
+    # H(A|B) = H(π) - leakage, without underflow for many independent people.
     return max(0.0, known.min_entropy - min_entropy_leakage(channel, known))
 
 
@@ -156,10 +161,11 @@ def min_entropy_leakage(channel: Channel, prior: PriorLike = None) -> float:
     known = as_prior(prior, channel.shape[0])
     split = parts(channel, known)
     if split is not None:
+        # Leakage adds up over independent coordinates.
         return sum(p.times * min_entropy_leakage(p.channel, p.prior) for p in split)
     if known.is_uniform:
         return min_capacity(channel)
-    # Observing never hurts; below 0 there is only rounding.
+    # Observing never hurts (Jensen): below 0 there is only round-off.
     return max(0.0, math.log2(posterior_vulnerability(channel, known) / known.maximum))
 
 
@@ -176,10 +182,13 @@ def min_capacity(channel: Channel) -> float:
     split = parts(channel, as_prior(None, channel.shape[0]))
     if split is not None:
         return sum(p.times * min_capacity(p.channel) for p in split)
+    # Σ_o max_i X_io ≥ 1, since each row sums to 1; less is round-off.
     return max(0.0, math.log2(channel.column_maxima_sum()))
 
 
-def posterior_g_vulnerability(channel: Channel, gain: ArrayLike, prior: PriorLike = None) -> float:
+def posterior_g_vulnerability(
+    channel: Channel, gain: ArrayLike, prior: PriorLike = None
+) -> float:
     r"""Return :math:`V_g(\pi, X) = \sum_o \max_k \sum_i \pi_i\,g(i,k)\,X_{io}`.
 
     Parameters
@@ -199,6 +208,7 @@ def posterior_g_vulnerability(channel: Channel, gain: ArrayLike, prior: PriorLik
     0.75
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
+    # Rows of the weighted gains times columns of X give Σ_i π_i g(i,k) X_io.
     weighted = gain_matrix(gain, len(pi)).T * pi
     total = np.zeros((len(weighted), channel.shape[1]))
     for start, block in channel.row_blocks():
@@ -217,12 +227,15 @@ def g_leakage(channel: Channel, gain: ArrayLike, prior: PriorLike = None) -> flo
     pi = as_prior(prior, channel.shape[0]).probabilities
     gains = gain_matrix(gain, len(pi))
     before = float((pi @ gains).max())
+    # log of a ratio of negative gains means nothing.
     if gains.min() < 0 or before <= 0:
         raise InputError(
             f"a ratio of gains needs non-negative gains and a positive one before the output, "
             f"got a smallest gain of {gains.min():g} and {before:g} before the output"
         )
-    return max(0.0, math.log2(posterior_g_vulnerability(channel, gains, prior) / before))
+    return max(
+        0.0, math.log2(posterior_g_vulnerability(channel, gains, prior) / before)
+    )
 
 
 def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
@@ -239,18 +252,21 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
     if split is not None:
         return sum(p.times * mutual_information(p.channel, p.prior) for p in split)
     if known.is_uniform:
-        found = symmetric_information(channel)
-        if found is not None:
-            return found
+        closed_form = symmetric_information(channel)
+        if closed_form is not None:
+            return closed_form
     from scipy.special import entr
 
+    # entr(x) = -x ln x with entr(0) = 0.
+    # I(π; X) = H(q) − Σ_i π_i H(X_i), by blocks of rows.
     pi = known.probabilities
-    output, rows = np.zeros(channel.shape[1]), 0.0
+    output = np.zeros(channel.shape[1])
+    row_entropy = 0.0
     for start, block in small_blocks(channel):
         share = pi[start : start + len(block)]
         output += share @ block
-        rows += float(share @ entr(block).sum(axis=1))
-    return max(0.0, float(entr(output).sum()) - rows) / math.log(2)
+        row_entropy += float(share @ entr(block).sum(axis=1))
+    return max(0.0, float(entr(output).sum()) - row_entropy) / math.log(2)
 
 
 def posterior_shannon_entropy(channel: Channel, prior: PriorLike = None) -> float:
@@ -272,8 +288,11 @@ def posterior_guessing_entropy(channel: Channel, prior: PriorLike = None) -> flo
     1.25
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
+    # The k-th likeliest secret of an output takes k guesses.
+    # The matrix is needed at once: guesses are ranked within each output.
     joint = channel.matrix() * pi[:, None]
     joint.sort(axis=0)
+    # Sorted in rising order, the last row is the first guess.
     return float((np.arange(len(pi), 0, -1) @ joint).sum())
 
 
@@ -294,6 +313,7 @@ def symmetric_information(channel: Channel) -> float | None:
     if sizes is None:
         return None
     level = float(channel.epsilon)
+    # z = 1/Σ_d n_d α^d
     log_z = -log_alpha_sum(channel.epsilon, sizes)
     # H(row) = -Σ n_d p_d ln p_d with p_d = z α^d, and Σ n_d p_d = 1.
     mean_distance = math.fsum(
@@ -324,22 +344,25 @@ class Hyper:
     ([0.75, 0.25], [[0.3333, 0.6667], [1.0, 0.0]], ((1, 2), (0,)))
     """
 
-    outer: Array
-    posteriors: Array
-    outputs: tuple[tuple[int, ...], ...]
+    outer: Floats
+    posteriors: Floats
+    outputs: tuple[Nodes, ...]
 
 
-def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Array:
+def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Floats:
     r"""Return the belief after one output, :math:`π_i X_{io} / \sum_h π_h X_{ho}`.
 
     >>> from tightrope.channels import Channel
     >>> posterior(Channel([[0.75, 0.25], [0.25, 0.75]]), 1, [0.5, 0.5]).tolist()
     [0.25, 0.75]
     """
+    # Bayes: π_i X_io / Σ_h π_h X_ho
     joint = as_prior(prior, channel.shape[0]).probabilities * channel.column(output)
     total = float(joint.sum())
     if total <= 0:
-        raise InputError(f"output {output} has probability 0 under this prior: no posterior")
+        raise InputError(
+            f"output {output} has probability 0 under this prior: no posterior"
+        )
     return np.asarray(joint / total)
 
 
@@ -363,16 +386,23 @@ def hyper(channel: Channel, prior: PriorLike = None) -> Hyper:
     [0.2297, 0.2297, 0.1854, 0.1775, 0.1775]
     """
     known = as_prior(prior, channel.shape[0])
-    pi, possible = known.probabilities, known.support
+    pi = known.probabilities
+    possible = known.support
+    # Proportional columns give the same posterior; impossible answers do not count for that.
     groups = reduced(Channel(channel.matrix()[possible])).groups
     joint = np.zeros((len(groups), len(pi)))
-    joint[:, possible] = [channel.matrix()[possible][:, list(g)].sum(axis=1) for g in groups]
+    joint[:, possible] = [
+        channel.matrix()[possible][:, list(g)].sum(axis=1) for g in groups
+    ]
+    # π_i X_io summed over the outputs of a group.
     joint *= pi
     outer = joint.sum(axis=1)
-    # Likeliest first; of those that are equally likely, by their first output.
+    # Likeliest first; ties, up to round-off, by their first output.
     order = np.argsort(-outer.round(12), kind="stable")
-    found = frozen(outer[order]), frozen(joint[order] / outer[order, None])
-    return Hyper(*found, tuple(groups[k] for k in order))
+    outer = outer[order]
+    posteriors = joint[order] / outer[:, None]
+    outputs = tuple(groups[k] for k in order)
+    return Hyper(frozen(outer), frozen(posteriors), outputs)
 
 
 @dataclass(frozen=True)
@@ -411,7 +441,7 @@ class PredicateCapacity:
     upper_bits
         What no prior exceeds; equal to ``bits`` when ``exact``.
     exact
-        Whether all choices were gone through.
+        Whether all choices were compared.
     secrets
         One secret for each class: the worst prior is uniform on these.
 
@@ -424,12 +454,12 @@ class PredicateCapacity:
     bits: float
     upper_bits: float
     exact: bool
-    secrets: tuple[int, ...]
+    secrets: Nodes
 
 
 def predicate_leakage(
     channel: Channel,
-    predicate: Callable[[Any], Hashable] | Sequence[Hashable],
+    predicate: PropertyLike,
     prior: PriorLike = None,
 ) -> PredicateLeakage:
     r"""Return how much the output helps to guess a predicate of the secret.
@@ -455,7 +485,8 @@ def predicate_leakage(
     """
     pi = as_prior(prior, channel.shape[0]).probabilities
     classes, member = _classes(channel, predicate)
-    # A guess at the class gains 1 when it is right.
+    # A guess at the class gains 1 when it is correct.
+    # g(i, c) = 1 if secret i is in class c.
     gain = np.eye(len(classes))[member]
     before = float((pi @ gain).max())
     after = posterior_g_vulnerability(channel, gain, pi)
@@ -464,7 +495,7 @@ def predicate_leakage(
 
 def predicate_capacity(
     channel: Channel,
-    predicate: Callable[[Any], Hashable] | Sequence[Hashable],
+    predicate: PropertyLike,
     *,
     choices: int = 200_000,
 ) -> PredicateCapacity:
@@ -476,8 +507,8 @@ def predicate_capacity(
     :math:`\log_2 \max \sum_o \max_c X_{i_c o}` over choices of one secret :math:`i_c` for each
     class; for two classes that is :math:`\log_2(1 + \max TV(X_i, X_h))`.
 
-    All choices are gone through when there are few; otherwise choices are improved one class at
-    a time and the result lies between two bounds.
+    All choices are compared when there are few; otherwise choices are improved one class at a
+    time, and the result lies between two bounds.
 
     Parameters
     ----------
@@ -486,7 +517,7 @@ def predicate_capacity(
     predicate
         A function of the input's label, or the list of its values for all inputs.
     choices
-        Most choices of one secret for each class that are gone through.
+        Most choices of one secret for each class that are compared.
 
     Examples
     --------
@@ -500,20 +531,24 @@ def predicate_capacity(
     matrix = channel.matrix()
     if len(classes) == 1:
         return PredicateCapacity(0.0, 0.0, True, (0,))
+    # For two classes every pair of secrets is tried: the maximum is over pairs.
     exact = len(classes) == 2 or math.prod(map(len, rows)) <= choices
     if exact:
         *others, last = rows
-        tried = (_best_of(matrix, choice, last) for choice in itertools.product(*others))
-        best, chosen = max(tried, key=lambda found: found[0])
+        candidates = (
+            _best_of(matrix, choice, last) for choice in itertools.product(*others)
+        )
+        best, chosen = max(candidates, key=lambda candidate: candidate[0])
     else:
         best, chosen = _climb(matrix, rows)
-    upper = best if exact else min(len(classes), float(matrix.max(axis=0).sum()))
-    return PredicateCapacity(math.log2(best), math.log2(upper), exact, chosen)
+    # No more than the number of classes, nor than the capacity of the whole channel.
+    bound = best if exact else min(len(classes), float(matrix.max(axis=0).sum()))
+    return PredicateCapacity(math.log2(best), math.log2(bound), exact, chosen)
 
 
 def _classes(
-    channel: Channel, predicate: Callable[[Any], Hashable] | Sequence[Hashable]
-) -> tuple[tuple[Hashable, ...], NDArray[np.int64]]:
+    channel: Channel, predicate: PropertyLike
+) -> tuple[tuple[Hashable, ...], Ints]:
     count = channel.shape[0]
     if callable(predicate):
         values = [predicate(label) for label in channel.inputs]
@@ -524,29 +559,34 @@ def _classes(
                 f"the predicate must have a value for each of the {count} inputs, got {len(values)}"
             )
     places: dict[Hashable, int] = {}
-    member = np.array([places.setdefault(value, len(places)) for value in values], np.int64)
+    member = np.array(
+        [places.setdefault(value, len(places)) for value in values], np.int64
+    )
     return tuple(places), member
 
 
-def _best_of(
-    matrix: Array, chosen: Sequence[Any], group: NDArray[np.int64]
-) -> tuple[float, tuple[int, ...]]:
-    """Add the secret of a group that tells most beside those chosen; the total comes first."""
+def _best_of(matrix: Floats, chosen: Sequence[Any], group: Ints) -> tuple[float, Nodes]:
+    """Return the largest Σ_o max_c X with one more secret from a group, and the secrets."""
+    # Σ_o max(X_io, max over the secrets chosen so far), for all candidates at once.
     totals = np.maximum(matrix[group], matrix[list(chosen)].max(axis=0)).sum(axis=1)
     place = int(totals.argmax())
     return float(totals[place]), (*map(int, chosen), int(group[place]))
 
 
-def _climb(matrix: Array, rows: list[NDArray[np.int64]]) -> tuple[float, tuple[int, ...]]:
+def _climb(matrix: Floats, rows: list[Ints]) -> tuple[float, Nodes]:
+    """Exchange one secret at a time for the best of its class until nothing improves."""
     chosen = [int(group[0]) for group in rows]
     best = float(matrix[chosen].max(axis=0).sum())
-    better = True
-    while better:
-        better = False
+    improving = True
+    while improving:
+        improving = False
         for c, group in enumerate(rows):
-            total, found = _best_of(matrix, chosen[:c] + chosen[c + 1 :], group)
+            total, improved = _best_of(matrix, chosen[:c] + chosen[c + 1 :], group)
+            # Strictly better beyond round-off, or two equal choices would alternate for ever.
             if total > best * (1 + 1e-12):
-                best, chosen[c], better = total, found[-1], True
+                best = total
+                chosen[c] = improved[-1]
+                improving = True
     return best, tuple(chosen)
 
 
@@ -613,18 +653,22 @@ def repeated_composition(
     """
     times = whole_number(times, "the number of repetitions")
     known = as_prior(prior, channel.shape[0])
+    # The worst output may come every time: ln (p/q)^n = n ln (p/q).
     epsilon = None if graph is None else times * smallest_epsilon(channel, graph).value
     split = parts(channel, known)
     if split is not None:
-        found = [(p.times, repeated_composition(p.channel, times, p.prior)) for p in split]
+        compositions = [
+            (p.times, repeated_composition(p.channel, times, p.prior)) for p in split
+        ]
         return Composition(
-            math.prod(each.vulnerability**k for k, each in found),
-            sum(k * each.leakage_bits for k, each in found),
-            sum(k * each.shannon_bits for k, each in found),
+            math.prod(part.vulnerability**k for k, part in compositions),
+            sum(k * part.leakage_bits for k, part in compositions),
+            sum(k * part.shannon_bits for k, part in compositions),
             epsilon,
         )
     from scipy.special import gammaln, rel_entr
 
+    # Proportional outputs are merged: they tell the same, and cases shrink.
     matrix = reduced(channel).channel.matrix()
     cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
     if cases > most_cases:
@@ -633,24 +677,26 @@ def repeated_composition(
             f"than {most_cases}: repeat less often"
         )
     with np.errstate(divide="ignore"):
-        # A finite stand-in for log 0: zero times it is zero, one time it is never reached.
+        # A finite stand-in for ln 0: 0 · (−1e200) is 0, and its exponential is 0.
         logs = np.maximum(np.log(matrix), -1e200).T
         start = np.log(known.probabilities)
-    total, scattered = 0.0, 0.0
-    # All ways to spread the repetitions over the outputs, some of them at once.
-    everything, at_once = Histograms(times, matrix.shape[1]).vectors, 50_000
+    total = 0.0
+    posterior_entropy = 0.0
+    # With counts c of the outputs: n!/Π c_o! · π_i Π_o X_io^{c_o}, in logarithms. All ways to
+    # spread the repetitions over the outputs, 50,000 at once.
+    all_counts = Histograms(times, matrix.shape[1]).vectors
+    at_once = 50_000
     for low in range(0, cases, at_once):
-        types = everything[low : low + at_once]
-        ways = gammaln(times + 1) - gammaln(types + 1).sum(axis=1)
-        joint = np.exp(types @ logs + start + ways[:, None])
+        counts = all_counts[low : low + at_once]
+        log_ways = gammaln(times + 1) - gammaln(counts + 1).sum(axis=1)
+        joint = np.exp(counts @ logs + start + log_ways[:, None])
         total += float(joint.max(axis=1).sum())
-        scattered -= float(rel_entr(joint, joint.sum(axis=1, keepdims=True)).sum()) / math.log(2)
-    bits = math.log2(total / known.maximum), known.entropy - scattered
-    return Composition(total, max(0.0, bits[0]), max(0.0, bits[1]), epsilon)
-
-
-#: Largest number of databases that are gone through when a query has no rule.
-DATABASE_LIMIT = 300_000
+        # H(secret | counts) = −Σ joint · ln(joint / marginal).
+        marginal = joint.sum(axis=1, keepdims=True)
+        posterior_entropy -= float(rel_entr(joint, marginal).sum()) / math.log(2)
+    leakage = max(0.0, math.log2(total / known.maximum))
+    information = max(0.0, known.entropy - posterior_entropy)
+    return Composition(total, leakage, information, epsilon)
 
 
 @dataclass(frozen=True)
@@ -676,7 +722,7 @@ class IndividualLeakage:
     """
 
     bits: float
-    answers: tuple[int, ...]
+    answers: Nodes
     exact: bool
 
 
@@ -690,8 +736,8 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
     "absent" is one of the values.
 
     Sums and counts only need the windows of consecutive answers, databases through a Kronecker
-    product only their factors; other functions are gone through database by database while
-    there are at most ``DATABASE_LIMIT``.
+    product only their factors; other functions are evaluated on every database while there are
+    at most ``LIMITS.databases``.
 
     Parameters
     ----------
@@ -716,15 +762,18 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
         people = [factor.size for factor in query.graph.factors]
         if people == [factor.shape[0] for factor in channel.factors]:
             return _of_databases(channel)
+    # With the others fixed, a sum moves over v + 1 consecutive answers.
     width = _window(query)
     if width is not None:
         starts = range(channel.shape[0] - width)
         if isinstance(channel, GeometricChannel):
-            # In and beside a window the tops of the columns add up to the same wherever it lies.
+            # Geometric noise is translation-invariant: Σ_o max X is the same for all windows.
             starts = starts[:1]
         return leakage_of_sets(channel, (range(i, i + width + 1) for i in starts))
-    exact = _work(query) <= DATABASE_LIMIT
-    return leakage_of_sets(channel, reachable(query) if exact else _cliques(query), exact=exact)
+    exact = _work(query) <= LIMITS.databases
+    return leakage_of_sets(
+        channel, reachable(query) if exact else _cliques(query), exact=exact
+    )
 
 
 def leakage_of_sets(
@@ -737,45 +786,51 @@ def leakage_of_sets(
     (0, 1)
     """
     best = 0.0
-    where: tuple[int, ...] = (0,)
+    answers: Nodes = (0,)
     row = functools.lru_cache(1024)(channel.row)
-    for chosen in sets:
-        total = float(np.max([row(i) for i in chosen], axis=0).sum())
+    for rows in sets:
+        # Min-capacity of the channel restricted to these rows: log Σ_o max X.
+        total = float(np.max([row(i) for i in rows], axis=0).sum())
         if total > best:
-            best, where = total, tuple(int(i) for i in chosen)
-    return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, where, exact)
+            best = total
+            answers = tuple(int(i) for i in rows)
+    return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, answers, exact)
 
 
-def reachable(query: Query) -> Iterator[tuple[int, ...]]:
+def reachable(query: Query) -> Iterator[Nodes]:
     """Yield, for every way to fix everybody else, the answers that one person can bring about.
 
     >>> from tightrope import query
     >>> sorted(reachable(query("count_mod(4,3)")))
     [(0, 1), (0, 2), (1, 2)]
     """
-    if query.individuals is None or _work(query) > DATABASE_LIMIT:
+    if query.individuals is None or _work(query) > LIMITS.databases:
         raise TooLarge(
-            f"the answers one person can bring about in {query.text} are found by going through at "
-            f"most {DATABASE_LIMIT} databases of a function: use fewer people, or leakage_of_sets"
+            f"the answers one person can bring about in {query.text} are found by evaluating at "
+            f"most {LIMITS.databases} databases of a function: use fewer people, or leakage_of_sets"
         )
-    people, values = query.individuals, _person_values(query)
-    seen: set[tuple[int, ...]] = set()
+    people = query.individuals
+    values = _person_values(query)
+    seen: set[Nodes] = set()
+    # Everybody else fixed in every way; the person takes each place in turn.
     for rest in itertools.product(values, repeat=people - 1):
         for place in range(people):
             databases = [(*rest[:place], value, *rest[place:]) for value in values]
             nodes = {
                 query.graph.index(query.answer(database))
                 for database in databases
+                # Databases with too few people present have no answer.
                 if people - database.count(None) >= query.fewest
             }
-            found = tuple(sorted(nodes))
-            if found and found not in seen:
-                seen.add(found)
-                yield found
+            answers = tuple(sorted(nodes))
+            if answers and answers not in seen:
+                seen.add(answers)
+                yield answers
 
 
-def _cliques(query: Query) -> Iterator[tuple[int, ...]]:
+def _cliques(query: Query) -> Iterator[Nodes]:
     """Yield maximal sets of pairwise adjacent answers: no person brings about more than one."""
+    # Two values of one person differ by a removal and an addition: that is two steps.
     if not query.neighbours.allows_change:
         raise TooLarge(
             f"under a relation in which people only come and go, the answers one person can bring "
@@ -798,9 +853,10 @@ def _person_values(query: Query) -> list[Hashable]:
 
 
 def _work(query: Query) -> float:
-    """Return how many answers must be computed to go through all databases."""
+    """Return how many answers must be computed for all databases."""
     if query.function is None or query.individuals is None or query.values is None:
         return math.inf
+    # In logarithms: v^u overflows for a few hundred people.
     log_work = query.individuals * math.log(len(_person_values(query)))
     return query.individuals * math.exp(log_work) if log_work < 100 else math.inf
 
@@ -808,14 +864,17 @@ def _work(query: Query) -> float:
 def _window(query: Query) -> int | None:
     """Return how far one person moves a sum of values 0 … v; ``None`` for other functions."""
     values = query.values
-    is_range = isinstance(values, range) and values.start == 0 and values.step == 1
-    return len(values) - 1 if query.function is sum and is_range and values is not None else None
+    if query.function is not sum or not isinstance(values, range):
+        return None
+    return len(values) - 1 if (values.start, values.step) == (0, 1) else None
 
 
 def _of_databases(channel: KroneckerChannel) -> IndividualLeakage:
-    """Others' outputs are independent of this person: only the own factor tells about them."""
-    different = {factor: k for k, factor in enumerate(channel.factors)}
-    bits, place = max((min_capacity(factor), k) for factor, k in different.items())
+    """Return the leakage of one factor: the others' outputs are independent of this person."""
+    distinct = {factor: k for k, factor in enumerate(channel.factors)}
+    # The person with the leakiest factor; all others keep their first value.
+    bits, place = max((min_capacity(factor), k) for factor, k in distinct.items())
+    # Node numbers: the last person runs fastest, so a value of this one is worth `step`.
     step = math.prod(factor.shape[0] for factor in channel.factors[place + 1 :])
     answers = tuple(value * step for value in range(channel.factors[place].shape[0]))
     return IndividualLeakage(bits, answers, True)
@@ -826,7 +885,7 @@ def _of_databases(channel: KroneckerChannel) -> IndividualLeakage:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What a mechanism gives to its consumers and what it gives away.
+    """The utility of a mechanism for its consumers, and what it leaks.
 
     Attributes
     ----------
@@ -863,9 +922,9 @@ class Analysis:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result under its public names, ready for JSON (no ε is ``null``)."""
-        named = dict(vars(self))
-        named["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
-        return named
+        data = dict(vars(self))
+        data["epsilon"] = self.epsilon if math.isfinite(self.epsilon) else None
+        return data
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -884,7 +943,7 @@ class Analysis:
             f"A consumer who makes the best guess from the output (the best remap) names the true "
             f"answer with probability {self.utility:.6g}.",
             f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
-            f"at most 2^{self.min_capacity_bits:.6g} times whatever was known before.",
+            f"at most 2^{self.min_capacity_bits:.6g} times for any prior.",
             f"The output carries {self.shannon_leakage_bits:.6g} bits about the true answer.",
             "Some output rules an answer out that its neighbour allows: no ε holds."
             if level is None
@@ -892,15 +951,18 @@ class Analysis:
         ]
         if self.dobrushin is not None:
             lines.append(
-                f"The two true answers that are told apart best still look alike in "
-                f"{-100 * self.dobrushin:.4g} % of cases (the Dobrushin utility is that with a "
-                "minus sign)."
+                f"Even the two true answers that are easiest to distinguish give the same output "
+                f"in {-100 * self.dobrushin:.4g} % of cases (minus the Dobrushin utility)."
             )
         return (*lines, general[self.maximally_general])
 
 
 def analyse(
-    channel: Channel, graph: AnswerGraph, prior: PriorLike = None, *, epsilon: Level | None = None
+    channel: Channel,
+    graph: AnswerGraph,
+    prior: PriorLike = None,
+    *,
+    epsilon: Level | None = None,
 ) -> Analysis:
     r"""Measure a mechanism: utility, leakage, generality and its smallest ε.
 
@@ -933,16 +995,16 @@ def analyse(
         )
     level = smallest_epsilon(channel, graph).value
     try:
-        alike = dobrushin(channel)
+        coefficient = dobrushin(channel)
     except TooLarge:
-        alike = None
+        coefficient = None
     return Analysis(
         utility=posterior_vulnerability(channel, known),
         min_entropy_leakage_bits=min_entropy_leakage(channel, known),
         min_capacity_bits=min_capacity(channel),
         shannon_leakage_bits=mutual_information(channel, known),
         maximally_general=_general(channel, graph, level, epsilon),
-        dobrushin=alike,
+        dobrushin=coefficient,
         epsilon=level,
     )
 
@@ -954,13 +1016,16 @@ def _general(
         return None
     own = getattr(channel, "epsilon", None)
     if wanted is not None:
-        judged = Epsilon.of(wanted)
+        level_of_constraints = Epsilon.of(wanted)
+    # The channel's own ε is exact, the measured one is rounded.
     elif isinstance(own, Epsilon) and abs(float(own) - level) <= TIGHT_TOLERANCE:
-        judged = own
+        level_of_constraints = own
     elif level < SMALLEST:
-        # Nothing is told at all; only a graph with one answer leaves no room for more.
+        # The output says nothing; only with a single answer nothing more can be said.
         return graph.size == 1
     else:
-        judged = Epsilon.of(level)
-    # Rounded weights miss equality by a hair: here a constraint that close counts as tight.
-    return maximally_general(channel, graph, judged, tolerance=TIGHT_TOLERANCE).maximal
+        level_of_constraints = Epsilon.of(level)
+    # Rounded weights miss equality by about 1e-16: a constraint within the tolerance is tight.
+    return maximally_general(
+        channel, graph, level_of_constraints, tolerance=TIGHT_TOLERANCE
+    ).maximal

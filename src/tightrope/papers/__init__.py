@@ -10,17 +10,20 @@ of the documents and the tests go through the same list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tightrope.errors import InputError
 from tightrope.papers import paper_a, paper_b, paper_c, paper_d
-from tightrope.papers.claims import Claim, Row
+from tightrope.papers.claims import PaperClaim, Row
+from tightrope.progress import Progress, ProgressCallback
 
 #: The papers by their letters.
-PAPERS = {module.paper.letter: module.paper for module in (paper_a, paper_b, paper_c, paper_d)}
+PAPERS = {
+    module.paper.letter: module.paper for module in (paper_a, paper_b, paper_c, paper_d)
+}
 
 
-def all_claims(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
+def all_claims(papers: Iterable[str] | None = None) -> tuple[PaperClaim, ...]:
     """Return every claim, or those of some papers.
 
     Parameters
@@ -35,14 +38,19 @@ def all_claims(papers: Iterable[str] | None = None) -> tuple[Claim, ...]:
     """
     wanted = list(PAPERS) if papers is None else [letter.upper() for letter in papers]
     if not wanted or not set(wanted) <= set(PAPERS):
-        raise InputError(f"papers must be some of A, B, C and D, got {''.join(wanted)!r}")
+        raise InputError(
+            f"papers must be some of A, B, C and D, got {''.join(wanted)!r}"
+        )
     return tuple(
-        claim for paper in PAPERS.values() if paper.letter in wanted for claim in paper.claims
+        claim
+        for paper in PAPERS.values()
+        if paper.letter in wanted
+        for claim in paper.claims
     )
 
 
 def reproduce(
-    papers: Iterable[str] | None = None, progress: Callable[[float], None] | None = None
+    papers: Iterable[str] | None = None, progress: ProgressCallback | None = None
 ) -> tuple[Row, ...]:
     """Compute every claim and compare it with what is printed.
 
@@ -51,12 +59,12 @@ def reproduce(
     papers
         Letters, such as ``"AB"``; all by default.
     progress
-        Called with the share that is done.
+        Called with the number of claims that are computed.
     """
     claims = all_claims(papers)
     rows = []
     for number, claim in enumerate(claims, start=1):
         rows.append(claim.row())
         if progress is not None:
-            progress(number / len(claims))
+            progress(Progress("computing", number, len(claims)))
     return tuple(rows)

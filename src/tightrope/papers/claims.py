@@ -31,7 +31,7 @@ Cases = Iterator[bool]
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One result of a paper that can be computed.
 
     Parameters
@@ -51,7 +51,7 @@ class Claim:
 
     Examples
     --------
-    >>> half = Claim("X", "Ex 1", "a half", "0.5", abs, "", lambda: (0.5004, ""))
+    >>> half = PaperClaim("X", "Ex 1", "a half", "0.5", abs, "", lambda: (0.5004, ""))
     >>> half.row().verdict
     'match'
     """
@@ -72,7 +72,9 @@ class Claim:
     @property
     def function(self) -> str:
         """The full name of the function that does the work, as short as its room exports it."""
-        name, room = self.by.__name__, ".".join(self.by.__module__.split(".")[:2])
+        name = self.by.__name__
+        room = ".".join(self.by.__module__.split(".")[:2])
+        # The shortest public name: the room's, if the room exports the function.
         exported = getattr(importlib.import_module(room), name, None) is self.by
         return f"{room if exported else self.by.__module__}.{name}"
 
@@ -84,6 +86,7 @@ class Claim:
         if agrees(self.claimed, value):
             verdict = "match"
         else:
+            # A difference is only accepted with its explanation; otherwise it stays open.
             verdict = "corrected" if self.correction else "open"
         between = ": " if isinstance(value, bool) else " "
         return Row(
@@ -131,7 +134,7 @@ class Paper:
     def __init__(self, letter: str, title: str) -> None:
         self.letter = letter
         self.title = title
-        self.claims: list[Claim] = []
+        self.claims: list[PaperClaim] = []
 
     def claim(
         self, result: str, claimed: Any = True, *, by: Callable[..., Any]
@@ -143,10 +146,14 @@ class Paper:
         """
 
         def add(check: Check) -> Check:
-            told = (check.__doc__ or "").partition("\n\n")
-            statement, correction = (" ".join(part.split()) for part in told[::2])
-            made = Claim(self.letter, result, statement, claimed, by, correction, check)
-            self.claims.append(made)
+            # The docstring is the only place where a claim is stated, so it cannot drift from its
+            # check.
+            paragraphs = (check.__doc__ or "").partition("\n\n")
+            statement, correction = (" ".join(part.split()) for part in paragraphs[::2])
+            added = PaperClaim(
+                self.letter, result, statement, claimed, by, correction, check
+            )
+            self.claims.append(added)
             return check
 
         return add
@@ -171,6 +178,7 @@ class Paper:
         def add(check: Callable[[], Cases]) -> Check:
             @functools.wraps(check)
             def counted() -> Computed:
+                # A generator that yields nothing proves nothing, hence bool(held).
                 held = list(check())
                 return bool(held) and all(held), cases.format(sum(held))
 
@@ -188,14 +196,20 @@ def near(one: ArrayLike, other: ArrayLike, within: float = 1e-12) -> bool:
     return bool(np.allclose(one, other, rtol=0, atol=within))
 
 
-def scrambled(noise: Channel, random: np.random.Generator, outputs: int, spread: float) -> Channel:
+def scrambled(
+    noise: Channel, random: np.random.Generator, outputs: int, spread: float
+) -> Channel:
     """Return a private channel that nobody designed: noise after a random remap."""
-    return remap(noise, Channel(random.dirichlet(np.full(outputs, spread), size=noise.shape[1])))
+    # Post-processing keeps ε, so any stochastic remap of private noise is private.
+    return remap(
+        noise, Channel(random.dirichlet(np.full(outputs, spread), size=noise.shape[1]))
+    )
 
 
 def sharpened(noise: Channel, share: float, random: np.random.Generator) -> Channel:
     """Return a channel mixed with a random deterministic one, so that privacy may fail."""
     inputs, outputs = noise.shape
+    # A deterministic row rules outputs out, which no ε allows.
     sharp = np.eye(outputs)[random.integers(outputs, size=inputs)]
     return Channel((1 - share) * noise.matrix() + share * sharp)
 
@@ -212,10 +226,15 @@ def agrees(claimed: Any, computed: Any, *, exact: float = 1e-9) -> bool:
     >>> agrees(("0.4", "0.2"), [0.4, 0.2])
     True
     """
+    # bool first: in Python True == 1 would match a count.
     if isinstance(claimed, bool) or isinstance(computed, bool | str):
         return bool(claimed == computed)
     if isinstance(claimed, str):
-        return abs(float(computed) - float(Fraction(claimed))) <= half_unit(claimed) + exact
+        return (
+            abs(float(computed) - float(Fraction(claimed)))
+            # A printed decimal stands for all numbers that round to it.
+            <= half_unit(claimed) + exact
+        )
     if isinstance(claimed, Sequence):
         values = list(computed)
         return len(values) == len(claimed) and all(map(agrees, claimed, values))
@@ -230,6 +249,7 @@ def half_unit(text: str) -> float:
     """
     if "." not in text:
         return 0.0
+    # 5 in the place after the last digit.
     return float(Decimal(5).scaleb(int(Decimal(text).as_tuple().exponent) - 1))
 
 

@@ -6,16 +6,36 @@ import math
 from itertools import pairwise, product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope import graphs, leakage
-from tightrope.channels import Channel, GeometricChannel, is_private, of_databases, smallest_epsilon
+from tightrope.arrays import Floats
+from tightrope.channels import (
+    Channel,
+    GeometricChannel,
+    is_private,
+    of_databases,
+    smallest_epsilon,
+)
 from tightrope.consumers import Consumer, Prior, utility
 from tightrope.graphs import AnswerGraph, ExplicitGraph
 from tightrope.leakage.bounds import proposition_20
-from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response, ring
+from tightrope.mechanisms import (
+    exponential,
+    geometric,
+    highest_leakage,
+    randomized_response,
+    ring,
+)
 from tightrope.optimize import design
-from tightrope.papers.claims import Cases, Computed, Paper, agrees, near, scrambled, sharpened
+from tightrope.papers.claims import (
+    Cases,
+    Computed,
+    Paper,
+    agrees,
+    near,
+    scrambled,
+    sharpened,
+)
 from tightrope.queries import query
 
 paper = Paper(
@@ -23,13 +43,16 @@ paper = Paper(
     "Alvim, Andrés, Chatzikokolakis, Degano, Palamidessi: On the information leakage of "
     "differentially-private mechanisms (JCS 2015)",
 )
-claim, every = paper.claim, paper.every
+claim = paper.claim
+every = paper.every
 
 # -- Symmetry of graphs and the transformation of channels (sections 2 to 4) ---------------
 
 
 def _symmetric(graph: AnswerGraph) -> tuple[bool, bool]:
-    return graphs.intersection_numbers(graph) is not None, graphs.is_vertex_transitive(graph)
+    return graphs.intersection_numbers(graph) is not None, graphs.is_vertex_transitive(
+        graph
+    )
 
 
 def _graphs(*texts: str) -> list[AnswerGraph]:
@@ -37,6 +60,7 @@ def _graphs(*texts: str) -> list[AnswerGraph]:
 
 
 def _noisy(graph: AnswerGraph, seed: int, outputs: int) -> Channel:
+    # Noise after a random remap: private, but without any structure.
     noise = exponential(graph, "ln(2)")
     return scrambled(noise, np.random.default_rng(seed), outputs, 0.5)
 
@@ -45,11 +69,17 @@ def _noisy(graph: AnswerGraph, seed: int, outputs: int) -> Channel:
 def _capacity() -> Computed:
     """the min-capacity is log2 of the sum of the column maxima, reached by the uniform prior"""
     channel = _noisy(graphs.Cycle(6), 1, 7)
+    # Σ_o max_i X_io, the closed form of the claim.
     capacity = math.log2(channel.matrix().max(axis=0).sum())
     random = np.random.default_rng(2)
-    tried = [leakage.min_entropy_leakage(channel, random.dirichlet(np.ones(6))) for _ in range(50)]
-    same = near((leakage.min_capacity(channel), leakage.min_entropy_leakage(channel)), capacity)
-    return bool(same and max(tried) <= capacity), "against 50 other priors"
+    leakages = [
+        leakage.min_entropy_leakage(channel, random.dirichlet(np.ones(6)))
+        for _ in range(50)
+    ]
+    same = near(
+        (leakage.min_capacity(channel), leakage.min_entropy_leakage(channel)), capacity
+    )
+    return bool(same and max(leakages) <= capacity), "against 50 other priors"
 
 
 @every("Fig 1", "{} of 6 graphs", by=graphs.intersection_numbers)
@@ -57,15 +87,20 @@ def _figure_1() -> Cases:
     # The Heawood graph, the cage of degree 3 and girth 6.
     """tetrahedron, cube, Petersen graph, a cycle, a cage and a clique have both symmetries"""
     ring = [(i, (i + 1) % 14) for i in range(14)]
+    # LCF [5, -5]^7.
     cage = ExplicitGraph(ring + [(i, (i + 5) % 14) for i in range(0, 14, 2)])
-    for graph in (*_graphs("clique(4)", "hypercube(3)", "petersen", "cycle(8)", "clique(6)"), cage):
+    for graph in (
+        *_graphs("clique(4)", "hypercube(3)", "petersen", "cycle(8)", "clique(6)"),
+        cage,
+    ):
         yield _symmetric(graph) == (True, True)
 
 
 @claim("Fig 1(a), 1(b)", by=graphs.Databases)
 def _hamming() -> Computed:
     """two of them are the databases of 1 person with 4 values and of 3 with 2"""
-    one, three = graphs.Databases(1, range(4)), graphs.Databases(3, range(2))
+    one = graphs.Databases(1, range(4))
+    three = graphs.Databases(3, range(2))
     cube = graphs.hypercube(3)
     same = bool((three.distance_matrix() == cube.distance_matrix()).all())
     return one.is_clique and one.size == 4 and same, ""
@@ -74,8 +109,10 @@ def _hamming() -> Computed:
 @claim("Fig 2", by=graphs.is_vertex_transitive)
 def _one_symmetry() -> Computed:
     """the Chang graph is only distance-regular, the truncated tetrahedron only vertex-transitive"""
-    found = [_symmetric(graph) for graph in (graphs.chang(), graphs.truncated_tetrahedron())]
-    return found == [(True, False), (False, True)], ""
+    symmetries = [
+        _symmetric(graph) for graph in (graphs.chang(), graphs.truncated_tetrahedron())
+    ]
+    return symmetries == [(True, False), (False, True)], ""
 
 
 @claim("Prop 3, Prop 5", by=AnswerGraph)
@@ -83,19 +120,26 @@ def _balls() -> Computed:
     """either symmetry makes the ball sizes constant"""
     symmetric = _graphs("petersen", "chang", "truncated_tetrahedron", "databases(3,3)")
     constant = all(graph.constant_ball_sizes is not None for graph in symmetric)
-    return constant and query("path(6)").graph.constant_ball_sizes is None, "on 4 graphs"
+    return constant and query(
+        "path(6)"
+    ).graph.constant_ball_sizes is None, "on 4 graphs"
 
 
-@every("Lemma 7", "for {} channels on the Petersen graph", by=leakage.maxima_on_diagonal)
+@every(
+    "Lemma 7", "for {} channels on the Petersen graph", by=leakage.maxima_on_diagonal
+)
 def _lemma_7() -> Cases:
     """outputs can be joined until column maxima lie on the diagonal, with equal leakage"""
     graph = graphs.petersen()
     for seed in range(8):
         before = _noisy(graph, seed, 14)
         after = leakage.maxima_on_diagonal(before)
+        # Column maxima on the diagonal: X_kk = max_i X_ik.
         rows = after.matrix()
         diagonal = near(rows.diagonal(), rows.max(axis=0), 1e-15)
-        same = near(leakage.posterior_min_entropy(after), leakage.posterior_min_entropy(before))
+        same = near(
+            leakage.posterior_min_entropy(after), leakage.posterior_min_entropy(before)
+        )
         yield diagonal and same and is_private(after, graph, "ln(2)").private
 
 
@@ -104,7 +148,9 @@ def _lemma_8() -> Computed:
     """on distance-regular graphs averaging makes the diagonal constant, with equal leakage"""
     graph = graphs.chang()
     before = leakage.maxima_on_diagonal(_noisy(graph, 3, 40))
-    return _constant_diagonal(graph, before, leakage.average_over_distances(before, graph))
+    return _constant_diagonal(
+        graph, before, leakage.average_over_distances(before, graph)
+    )
 
 
 @claim("Lemma 9", by=leakage.average_over_automorphisms)
@@ -112,20 +158,28 @@ def _lemma_9() -> Computed:
     """on vertex-transitive graphs so does averaging over automorphisms"""
     graph = graphs.truncated_tetrahedron()
     before = leakage.maxima_on_diagonal(_noisy(graph, 3, 20))
-    return _constant_diagonal(graph, before, leakage.average_over_automorphisms(before, graph))
+    return _constant_diagonal(
+        graph, before, leakage.average_over_automorphisms(before, graph)
+    )
 
 
 def _constant_diagonal(graph: AnswerGraph, before: Channel, after: Channel) -> Computed:
     rows = after.matrix()
+    # A constant diagonal that is also the largest entry.
     constant = near(rows.diagonal(), rows.max())
-    same = near(leakage.posterior_min_entropy(after), leakage.posterior_min_entropy(before))
-    return constant and same and is_private(after, graph, "ln(2)").private, f"on {graph.name}"
+    same = near(
+        leakage.posterior_min_entropy(after), leakage.posterior_min_entropy(before)
+    )
+    return constant and same and is_private(
+        after, graph, "ln(2)"
+    ).private, f"on {graph.name}"
 
 
 @claim("Lemma 32", "12", by=graphs.automorphism_group)
 def _lemma_32() -> Computed:
     """automorphisms of the Petersen graph that take one node to a given one: |Γ|/n"""
     graph = graphs.petersen()
+    # Colouring one node fixes it: the stabiliser.
     fixing = graphs.automorphism_group(graph, [int(i == 0) for i in range(10)]).order
     total = graphs.automorphism_group(graph).order
     return fixing, f"fix a node, of {total} in all"
@@ -137,11 +191,18 @@ def _theorem_12() -> Cases:
     for graph in _graphs("petersen", "chang", "truncated_tetrahedron", "cycle(7)"):
         bound = leakage.utility_bound(graph, "ln(2)")
         for seed in range(5):
-            found = leakage.posterior_vulnerability(_noisy(graph, seed, graph.size + 3))
-            yield found <= bound + 1e-12
+            vulnerability = leakage.posterior_vulnerability(
+                _noisy(graph, seed, graph.size + 3)
+            )
+            # V ≤ 1/Σ n_d e^{-εd} is the bound for the uniform prior.
+            yield vulnerability <= bound + 1e-12
 
 
-@claim("Prop 13", (("9", "6", "3", "0"), ("0", "1", "2", "3")), by=graphs.intersection_numbers)
+@claim(
+    "Prop 13",
+    (("9", "6", "3", "0"), ("0", "1", "2", "3")),
+    by=graphs.intersection_numbers,
+)
 def _numbers() -> Computed:
     """intersection numbers of 3 people with 4 values: b_d = (u-d)(v-1), then c_d = d"""
     numbers = graphs.intersection_numbers(graphs.Databases(3, range(4)))
@@ -152,7 +213,9 @@ def _numbers() -> Computed:
 def _transitive() -> Computed:
     """databases are vertex-transitive"""
     graph = graphs.Databases(3, range(4)).explicit()
-    return graphs.automorphism_group(graph).is_transitive, "3 people, 4 values, by search"
+    return graphs.automorphism_group(
+        graph
+    ).is_transitive, "3 people, 4 values, by search"
 
 
 @claim("(7)", ("1", "8", "24", "32", "16"), by=graphs.Databases)
@@ -173,6 +236,7 @@ def _theorem_15() -> Computed:
 @claim("Thm 15, success", by=leakage.database_bound)
 def _success() -> Computed:
     """there the whole database is guessed with probability above 1/2"""
+    # V after = 2^{leakage} · 2^{-100}.
     chance = 2 ** (leakage.database_bound(100, 2, 5).bits - 100)
     return chance > 0.5, f"{chance:.4f}"
 
@@ -181,9 +245,14 @@ def _success() -> Computed:
 def _figure_8() -> Cases:
     """the bound grows from 0 to u·log2 v"""
     for u, v in [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]:
-        bits = [leakage.database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)]
+        bits = [
+            leakage.database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)
+        ]
+        # Growth, and both ends: nothing at ε = 0, everything as ε grows.
         grows = all(low < high for low, high in pairwise(bits))
-        yield grows and near(bits[0], 0, 1e-6) and near(bits[-1], u * math.log2(v), 1e-6)
+        yield (
+            grows and near(bits[0], 0, 1e-6) and near(bits[-1], u * math.log2(v), 1e-6)
+        )
 
 
 @every("Prop 16", "{} cases, up to 1000 people with 5 values", by=highest_leakage)
@@ -191,6 +260,7 @@ def _proposition_16() -> Cases:
     """a private mechanism reaches the bound, for every u, v and ε"""
     for u, v, epsilon in [(1, 2, "0.3"), (2, 3, "ln(2)"), (4, 4, "2"), (1000, 5, "1")]:
         bits = leakage.min_entropy_leakage(highest_leakage(u, v, epsilon))
+        # The leakage of a product channel adds up, so 1000 people take no longer than one.
         yield near(bits, leakage.database_bound(u, v, epsilon).bits, 1e-9)
     people = graphs.Databases(3, range(3))
     yield is_private(highest_leakage(3, 3, "ln(2)"), people, "ln(2)").private
@@ -206,24 +276,35 @@ def _example_17() -> Computed:
 def _figure_9() -> Computed:
     """entry α of the matrix stands for the maximum over e^{εα}, α the distance"""
     rows = highest_leakage(2, 3, "ln(2)").matrix()
+    # log_{e^ε} of max/entry is the distance.
     exponents = np.log2(rows.max() / rows).round(9)
-    return bool((exponents == graphs.Databases(2, range(3)).distance_matrix()).all()), "81 entries"
+    return bool(
+        (exponents == graphs.Databases(2, range(3)).distance_matrix()).all()
+    ), "81 entries"
 
 
 @claim("Ex 18, leakage", by=leakage.leakage_without_privacy)
 def _example_18() -> Computed:
     """the leakage vanishes as the rare input gets rarer"""
     common = leakage.leakage_without_privacy(0.2, 0.9).leakage_bits
-    rare = [leakage.leakage_without_privacy(1e-3, beta).leakage_bits for beta in (1e-9, 0.3, 0.9)]
+    rare = [
+        leakage.leakage_without_privacy(1e-3, beta).leakage_bits
+        for beta in (1e-9, 0.3, 0.9)
+    ]
     return common > 0.1 and max(rare) < 1e-12, f"from {common:.3f} bits to 0, for 3 β"
 
 
-@every("Ex 18, ε", "for {} values of β; 19.1 at β = 1e-9", by=leakage.leakage_without_privacy)
+@every(
+    "Ex 18, ε",
+    "for {} values of β; 19.1 at β = 1e-9",
+    by=leakage.leakage_without_privacy,
+)
 def _example_18_level() -> Cases:
     """while ε grows without limit as β vanishes, by the formula with four logarithms"""
     for beta in (1e-9, 0.05, 0.2, 0.95):
         shown = leakage.leakage_without_privacy(0.01, beta, inputs=4, outputs=5)
         formula = max(abs(math.log(5 * beta)), abs(math.log(5 * (1 - beta) / 4)))
+        # The formula against a direct search over all edges.
         direct = smallest_epsilon(shown.channel, graphs.Clique(4)).value
         yield near((shown.epsilon, direct), formula, 1e-6)
 
@@ -234,12 +315,14 @@ def _proposition_20() -> Cases:
     graph = graphs.Databases(3, range(2))
     for epsilon, outputs in product((0.3, 1.0, 2.5), (2, 3, 4, 5)):
         most = leakage.most_leakage(graph, epsilon, outputs).bits
+        # The linear program is accurate to about 1e-7.
         yield proposition_20(3, 2, epsilon, outputs) > most - 1e-7
 
 
 @claim("Prop 20, r = v", by=leakage.few_outputs_bound)
 def _proposition_20_values() -> Computed:
     """with r = v it reads log2 v·e^{εu}/(v-1+e^{εu})"""
+    # For r = v: ℓ = 1.
     grown = math.exp(0.2 * 10)
     bits = leakage.few_outputs_bound(10, 3, 0.2, 3).bits
     bound = leakage.database_bound(10, 3, 0.2).bits
@@ -253,7 +336,8 @@ def _not_always_better() -> Computed:
 
     Between powers of v it can be the looser of the two: take the smaller.
     """
-    few, all_outputs = proposition_20(3, 2, 0.3, 3), leakage.database_bound(3, 2, 0.3).bits
+    few = proposition_20(3, 2, 0.3, 3)
+    all_outputs = leakage.database_bound(3, 2, 0.3).bits
     return few < all_outputs, f"{few:.4f} bits against {all_outputs:.4f}"
 
 
@@ -266,12 +350,17 @@ def _product_and_sum() -> Computed:
     fails for this channel with three outputs; the bound of the proposition stands.
     """
     lift = 0.1
-    rows = np.full((4, 3), (1 - lift) / 3) + np.vstack([lift * np.eye(3), np.full(3, lift / 3)])
+    rows = np.full((4, 3), (1 - lift) / 3) + np.vstack(
+        [lift * np.eye(3), np.full(3, lift / 3)]
+    )
     channel = Channel(rows)
     joined = Channel(np.column_stack([rows[:, 0] + rows[:, 2], rows[:, 1]]))
-    bits, left = leakage.min_entropy_leakage(channel), leakage.min_entropy_leakage(joined)
-    product, total = left * 3 / 2, left + math.log2(3 / 2)
+    bits = leakage.min_entropy_leakage(channel)
+    left = leakage.min_entropy_leakage(joined)
+    product = left * 3 / 2
+    total = left + math.log2(3 / 2)
     detail = f"{bits:.4f} bits; product {product:.4f}, sum {total:.4f}"
+    # The printed product must fail and the sum must hold.
     return bits <= product or bits > total, detail
 
 
@@ -291,7 +380,9 @@ def _correction() -> Computed:
 @claim("Prop 21, half", "0.50", by=leakage.individual_bound)
 def _half() -> Computed:
     """which makes the bound about half (50 % tighter)"""
-    return leakage.individual_bound(3, 1.35).bits / leakage.plain_individual_bound(1.35).bits, ""
+    return leakage.individual_bound(3, 1.35).bits / leakage.plain_individual_bound(
+        1.35
+    ).bits, ""
 
 
 @every("Prop 21", "for {} queries", by=leakage.individual_leakage)
@@ -299,8 +390,11 @@ def _individual() -> Cases:
     """the bound holds for the person about whom most leaks"""
     for text in ("count(5)", "sum(4,3)", "count_mod(5,4)", "databases(3,3)"):
         asked = query(text)
-        found = leakage.individual_leakage(exponential(asked.graph, 1), asked)
-        yield found.bits <= leakage.individual_bound(len(asked.values or ()), 1).bits + 1e-12
+        result = leakage.individual_leakage(exponential(asked.graph, 1), asked)
+        yield (
+            result.bits
+            <= leakage.individual_bound(len(asked.values or ()), 1).bits + 1e-12
+        )
 
 
 @claim(
@@ -349,7 +443,7 @@ EQUAL_BALLS = (
 )  # fmt: skip
 
 
-def _agreeing(table: str, rows: NDArray[np.float64]) -> int:
+def _agreeing(table: str, rows: Floats) -> int:
     return sum(map(agrees, table.split(), rows.ravel().tolist()))
 
 
@@ -366,11 +460,13 @@ def _votes() -> tuple[Channel, Channel]:
 @every("Prop 23, 24", "for {} channels", by=utility)
 def _utility_and_entropy() -> Cases:
     """under identity gain and the best remap, utility is 2 to the minus posterior min-entropy"""
-    graph, random = graphs.Clique(5), np.random.default_rng(7)
+    graph = graphs.Clique(5)
+    random = np.random.default_rng(7)
     for _ in range(20):
         channel = Channel(random.dirichlet(np.ones(7), size=5))
         prior = Prior(random.dirichlet(np.ones(5)))
         gained = utility(channel, Consumer.of(graph, prior=prior, loss="binary"))
+        # Prop 24: U = V(π, X) = 2^{-H_∞}.
         yield near(gained, 2 ** -leakage.posterior_min_entropy(channel, prior))
 
 
@@ -379,6 +475,7 @@ def _oblivious() -> Cases:
     """noise that is private on answers is private on databases, and the reverse"""
     asked = query("sum(3,2)")
     people = graphs.Databases(3, range(3))
+    # A sum of three values; the channel of databases repeats rows of the answers.
     answers = [
         asked.graph.index(sum(int(str(value)) for value in people.label(i)))
         for i in range(people.size)
@@ -388,6 +485,7 @@ def _oblivious() -> Cases:
         noise = exponential(asked.graph, "ln(2)")
         noise = sharpened(noise, random.choice([0.0, 0.03]), random)
         level_people = smallest_epsilon(of_databases(noise, answers), people).value
+        # Equal smallest ε: edges of the answer graph are exactly the images of edges.
         yield near(smallest_epsilon(noise, asked.graph).value, level_people, 1e-9)
 
 
@@ -397,7 +495,8 @@ def _theorem_28() -> Cases:
     one = _graphs("petersen", "chang", "truncated_tetrahedron")
     other = _graphs("hypercube(3)", "cycle(7)", "clique(4)")
     for graph, epsilon in product(one + other, ("0.2", "ln(2)", "2.5")):
-        channel, bound = exponential(graph, epsilon), leakage.utility_bound(graph, epsilon)
+        channel = exponential(graph, epsilon)
+        bound = leakage.utility_bound(graph, epsilon)
         met = near(leakage.posterior_vulnerability(channel), bound)
         yield met and is_private(channel, graph, epsilon).private
 
@@ -412,10 +511,13 @@ def _equal_balls() -> Computed:
     nothing better.
     """
     graph = ExplicitGraph(EQUAL_BALLS)
-    neither = graphs.intersection_numbers(graph) is None and not graphs.is_vertex_transitive(graph)
+    neither = graphs.intersection_numbers(
+        graph
+    ) is None and not graphs.is_vertex_transitive(graph)
     bound = leakage.utility_bound(graph, "ln(2)")
     met = leakage.posterior_vulnerability(exponential(graph, "ln(2)"))
     best = design(graph, "ln(2)", route="plain").utility
+    # Neither symmetry, and still the bound is met: the condition is not needed.
     enough = neither and abs(met - bound) < 1e-12 and abs(best - bound) < 1e-7
     return not enough, f"8 answers without them: bound {bound:.6f}, reached {met:.6f}"
 
@@ -424,11 +526,16 @@ def _equal_balls() -> Computed:
 def _remark_29() -> Computed:
     """artificial adjacencies keep privacy, and the fewer the higher the utility"""
     graph = query("path(6)").graph
-    made = [make(graph, "ln(2)") for make in (geometric, ring, randomized_response)]
-    private = all(is_private(channel, graph, "ln(2)") for channel in made)
-    values = [leakage.posterior_vulnerability(channel) for channel in made]
+    mechanisms = [
+        make(graph, "ln(2)") for make in (geometric, ring, randomized_response)
+    ]
+    # Private on the ring or the clique is private on the line: more constraints hold.
+    private = all(is_private(channel, graph, "ln(2)") for channel in mechanisms)
+    values = [leakage.posterior_vulnerability(channel) for channel in mechanisms]
     shown = " > ".join(f"{value:.4f}" for value in values)
-    return bool(private and values[0] > values[1] > values[2]), f"line, ring, clique: {shown}"
+    return bool(
+        private and values[0] > values[1] > values[2]
+    ), f"line, ring, clique: {shown}"
 
 
 @claim("Ex 30, α", "1.5", by=GeometricChannel)
@@ -441,6 +548,7 @@ def _fifth_root() -> Computed:
     channel = _cities()[0]
     if not isinstance(channel, GeometricChannel):
         return math.nan, ""
+    # The ratio of the channel is α; the paper prints 1/α.
     return 1 / channel.ratio, "whose fifth power is 2"
 
 
@@ -452,6 +560,7 @@ def _table_1a() -> Computed:
     unit of its last digit.
     """
     rows = _cities()[0].matrix()
+    # Cut digits differ by less than one unit, rounded ones by half.
     off = np.abs(rows.ravel() - np.array(TABLE_1A.split(), dtype=float)).max()
     return _agreeing(TABLE_1A, rows), f"largest difference {off:.4f}"
 
@@ -472,16 +581,22 @@ def _table_1b() -> Computed:
     return _agreeing(table, _cities()[1].matrix()), ""
 
 
-@claim("Ex 30, U(M1) and U(M2)", ("0.2243", "0.2857"), by=leakage.posterior_vulnerability)
+@claim(
+    "Ex 30, U(M1) and U(M2)", ("0.2243", "0.2857"), by=leakage.posterior_vulnerability
+)
 def _example_30() -> Computed:
     """utility of the adapted geometric and of the optimal mechanism"""
-    return [leakage.posterior_vulnerability(made) for made in _cities()], "= 2/7"
+    return [
+        leakage.posterior_vulnerability(mechanism) for mechanism in _cities()
+    ], "= 2/7"
 
 
 @claim("Ex 30, uneven prior", ("0.2415", "0.2857"), by=leakage.posterior_vulnerability)
 def _example_30_uneven() -> Computed:
     """both utilities for the prior (.1, .2, .2, .2, .2, .1)"""
-    return [leakage.posterior_vulnerability(made, _UNEVEN) for made in _cities()], ""
+    return [
+        leakage.posterior_vulnerability(mechanism, _UNEVEN) for mechanism in _cities()
+    ], ""
 
 
 @claim("Table 2(a)", "36", by=geometric)
@@ -499,7 +614,7 @@ def _table_2b() -> Computed:
 @claim("Ex 31, U(M1) and U(M2)", ("4/9", "8/21"), by=leakage.posterior_vulnerability)
 def _example_31() -> Computed:
     """utility of the geometric and of the ring mechanism for 5 votes"""
-    return [leakage.posterior_vulnerability(made) for made in _votes()], ""
+    return [leakage.posterior_vulnerability(mechanism) for mechanism in _votes()], ""
 
 
 @claim("Ex 31, ring", by=is_private)
@@ -507,8 +622,11 @@ def _example_31_ring() -> Computed:
     """were the first and last answer adjacent, the geometric mechanism would not be private"""
     closed = graphs.close_ring(query("count(5)").graph)
     first, second = _votes()
+    # Its corner entries differ by 2^5, which the closing edge must bridge.
     level = smallest_epsilon(first, closed).value / math.log(2)
-    broken = not is_private(first, closed, "ln(2)") and bool(is_private(second, closed, "ln(2)"))
+    broken = not is_private(first, closed, "ln(2)") and bool(
+        is_private(second, closed, "ln(2)")
+    )
     return broken, f"it needs ε = {level:.0f} ln 2 there"
 
 

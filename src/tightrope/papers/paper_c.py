@@ -15,7 +15,12 @@ from tightrope.channels.generality import maximally_general
 from tightrope.consumers import Consumer, Loss, expected_loss, loss as read_loss
 from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, Star, petersen
 from tightrope.graphs.shapes import shortest_cycle
-from tightrope.mechanisms import exponential, geometric, randomized_response, tight_constraints
+from tightrope.mechanisms import (
+    exponential,
+    geometric,
+    randomized_response,
+    tight_constraints,
+)
 from tightrope.optimize import design, minimax_remap
 from tightrope.papers.claims import Cases, Computed, Paper, near, sharpened
 from tightrope.queries import query
@@ -25,7 +30,8 @@ paper = Paper(
     "Brenner, Nissim: Impossibility of differentially private universally optimal mechanisms "
     "(FOCS 2010)",
 )
-claim, every = paper.claim, paper.every
+claim = paper.claim
+every = paper.every
 
 # -- Single consumers, sums, histograms, bundles of counts (sections 2 and 3) --------------
 
@@ -36,47 +42,56 @@ def uniform_on(graph: AnswerGraph, nodes: range) -> Consumer:
     >>> uniform_on(Clique(3), range(2)).prior.probabilities.tolist()
     [0.5, 0.5, 0.0]
     """
-    prior = [Fraction(1, len(nodes)) if i in nodes else Fraction(0) for i in range(graph.size)]
+    prior = [
+        Fraction(1, len(nodes)) if i in nodes else Fraction(0)
+        for i in range(graph.size)
+    ]
     return Consumer(prior=prior, loss=Loss.binary(graph.size))
 
 
 def _second(q: Fraction, alpha: Fraction = Fraction(1, 2)) -> IntegerChannel:
     """Return Y of Observation 3.1 for one q in [α, 1]."""
-    whole = 1 + alpha
+    # Columns are tight along the two answers of the consumer; q is free in [α, 1].
+    total = 1 + alpha
     return rational(
         [
-            [1 / whole, alpha / whole, Fraction(0)],
-            [alpha / whole, 1 / whole, Fraction(0)],
-            [q / whole, 1 - q / whole, Fraction(0)],
+            [1 / total, alpha / total, Fraction(0)],
+            [alpha / total, 1 / total, Fraction(0)],
+            [q / total, 1 - q / total, Fraction(0)],
         ]
     )
 
 
 def _first(size: int, alpha: Fraction = Fraction(1, 2)) -> IntegerChannel:
     """Return X of (11) for ``size`` mutually adjacent answers."""
-    whole = 1 + (size - 1) * alpha
-    return rational([[(1 if i == o else alpha) / whole for o in range(size)] for i in range(size)])
+    # 1 on the diagonal and α elsewhere, over 1 + (size - 1)α.
+    total = 1 + (size - 1) * alpha
+    return rational(
+        [[(1 if i == o else alpha) / total for o in range(size)] for i in range(size)]
+    )
 
 
 @claim("Obs 3.1, X", "1/2", by=design)
 def _observation_x() -> Computed:
     """least loss of the uniform consumer on three adjacent answers: 2α/(1+2α), α = 1/2"""
-    return design(Clique(3), "ln(2)", route="plain").expected_loss, "by a linear program"
+    return design(
+        Clique(3), "ln(2)", route="plain"
+    ).expected_loss, "by a linear program"
 
 
 @claim("Obs 3.1, matrix", by=design)
 def _observation_matrix() -> Computed:
     """the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α"""
-    found = design(Clique(3), "ln(2)", route="plain").channel
-    return equal(found, Channel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
+    best = design(Clique(3), "ln(2)", route="plain").channel
+    return equal(best, Channel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
 
 
 @claim("Obs 3.1, Y", "1/3", by=design)
 def _observation_y() -> Computed:
     """least loss of the consumer who excludes the third answer: α/(1+α), α = 1/2"""
     graph = Clique(3)
-    found = design(graph, "ln(2)", uniform_on(graph, range(2)), route="plain")
-    return found.expected_loss, "by a linear program"
+    best = design(graph, "ln(2)", uniform_on(graph, range(2)), route="plain")
+    return best.expected_loss, "by a linear program"
 
 
 @claim("Obs 3.1, q", by=expected_loss)
@@ -85,7 +100,11 @@ def _observation_q() -> Computed:
     graph = Clique(3)
     consumer = uniform_on(graph, range(2))
     inside = [_second(Fraction(k, 8)) for k in range(4, 9)]
-    kept = [is_private(_second(Fraction(k, 8)), graph, "ln(2)").private for k in range(3, 10)]
+    kept = [
+        # One step outside of [1/2, 1] on either side must break privacy.
+        is_private(_second(Fraction(k, 8)), graph, "ln(2)").private
+        for k in range(3, 10)
+    ]
     best = near([expected_loss(channel, consumer) for channel in inside], 1 / 3)
     good = kept == [False, *[True] * 5, False]
     return best and good, "5 values inside, 2 outside, in integers"
@@ -95,7 +114,9 @@ def _observation_q() -> Computed:
 def _risk() -> Computed:
     """least worst loss on three adjacent answers, and without the third, α = 1/2"""
     people = (Consumer(support=range(size), loss=Loss.binary(3)) for size in (3, 2))
-    return [design(Clique(3), "ln(2)", consumer).expected_loss for consumer in people], ""
+    return [
+        design(Clique(3), "ln(2)", consumer).expected_loss for consumer in people
+    ], ""
 
 
 @claim("Claim 3.3", by=derivable)
@@ -105,22 +126,30 @@ def _claim_33() -> Computed:
     # X is maximally general, so whatever derives it is derived from it.
     general = maximally_general(first, Clique(3), "ln(2)").maximal
     derived = [derivable(_second(Fraction(k, 8)), first) for k in range(4, 9)]
-    witnessed = all(not found and found.exact and found.witness is not None for found in derived)
-    return general and witnessed, "X is maximally general; 5 values of q, each with a consumer"
+    witnessed = all(
+        not derivation and derivation.exact and derivation.witness is not None
+        for derivation in derived
+    )
+    return (
+        general and witnessed,
+        "X is maximally general; 5 values of q, each with a consumer",
+    )
 
 
 @claim("§3.2.1", "5/7", by=design)
 def _larger_cliques() -> Computed:
     """least loss on m+1 adjacent answers: mα/(1+mα), for m = 5 and α = 1/2"""
-    return design(Clique(6), "ln(2)", route="plain").expected_loss, "by a linear program"
+    return design(
+        Clique(6), "ln(2)", route="plain"
+    ).expected_loss, "by a linear program"
 
 
 @claim("§3.2.2", "1/2", by=design)
 def _more_records() -> Computed:
     """for more records the consumer who believes in sums up to m loses the same 2α/(1+2α)"""
     graph = query("sum(4,2)").graph
-    found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
-    return found.expected_loss, "on sum(4,2)"
+    best = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
+    return best.expected_loss, "on sum(4,2)"
 
 
 def impossible(
@@ -134,9 +163,14 @@ def impossible(
     proved = 0
     for text in texts:
         for kind in kinds:
-            found = universality(text, "ln(2)", kind=kind)
-            proof = found.witness
-            proved += found.verdict == "no" and isinstance(proof, Refutation) and proof.exact
+            verdict = universality(text, "ln(2)", kind=kind)
+            proof = verdict.witness
+            # Only a refutation in fractions counts as a proof here.
+            proved += (
+                verdict.verdict == "no"
+                and isinstance(proof, Refutation)
+                and proof.exact
+            )
     cases = len(texts) * len(kinds)
     return proved == cases, f"{proved} of {cases} cases refuted in exact arithmetic"
 
@@ -163,22 +197,34 @@ def _theorem_36() -> Computed:
 def _theorem_26() -> Computed:
     """maximally general iff every column graph is connected"""
     path = query("path(6)").graph
-    made = geometric(path, "ln(2)")
-    joined = Channel(np.column_stack([made.matrix()[:, :2].sum(axis=1), made.matrix()[:, 2:]]))
-    connected = maximally_general(made, path, "ln(2)").maximal
+    mechanism = geometric(path, "ln(2)")
+    # Joining two outputs loses information, so it cannot be maximally general.
+    joined = Channel(
+        np.column_stack(
+            [mechanism.matrix()[:, :2].sum(axis=1), mechanism.matrix()[:, 2:]]
+        )
+    )
+    connected = maximally_general(mechanism, path, "ln(2)").maximal
     apart = maximally_general(joined, path, "ln(2)").maximal
-    derives = bool(derivable(joined, made)) and not derivable(made, joined)
-    return connected and not apart and derives, "geometric noise, and two outputs joined"
+    derives = bool(derivable(joined, mechanism)) and not derivable(mechanism, joined)
+    return (
+        connected and not apart and derives,
+        "geometric noise, and two outputs joined",
+    )
 
 
 @every("Thm 2.7", "{} consumers, against a linear program", by=design)
 def _theorem_27() -> Cases:
     """on a count the geometric mechanism serves every prior and monotone loss"""
-    graph, random = query("count(6)").graph, np.random.default_rng(9)
+    graph = query("count(6)").graph
+    random = np.random.default_rng(9)
     noise = geometric(graph, "ln(2)")
     for loss in ("binary", "absolute", "squared"):
         for _ in range(3):
-            consumer = Consumer.of(graph, prior=random.dirichlet(np.full(7, 0.5)), loss=loss)
+            consumer = Consumer.of(
+                graph, prior=random.dirichlet(np.full(7, 0.5)), loss=loss
+            )
+            # The linear program has no structure: it is an independent judge.
             best = design(graph, "ln(2)", consumer, route="plain").expected_loss
             yield near(expected_loss(noise, consumer), best, 1e-7)
 
@@ -198,11 +244,13 @@ def _theorem_28() -> Cases:
 @every("§2.2.1", "both tests agree on {} of 30 channels", by=is_private)
 def _constraints() -> Cases:
     """(2) to (5) describe the private mechanisms of a count"""
-    graph, random = query("count(4)").graph, np.random.default_rng(10)
+    graph = query("count(4)").graph
+    random = np.random.default_rng(10)
     for _ in range(30):
         share = random.choice([0.0, 0.02, 0.2])
         rows = sharpened(geometric(graph, "ln(2)"), share, random).matrix()
         pairs = (rows[:-1], rows[1:]), (rows[1:], rows[:-1])
+        # (2) to (5): neighbouring rows within a factor of α, both ways.
         direct = all((one >= other / 2 - 1e-12).all() for one, other in pairs)
         yield direct == is_private(Channel(rows), graph, "ln(2)").private
 
@@ -210,8 +258,8 @@ def _constraints() -> Cases:
 @claim("Obs 3.1, response", by=randomized_response)
 def _response() -> Computed:
     """X is k-ary randomised response"""
-    made = randomized_response(Clique(5), "ln(2)")
-    return equal(made, Channel(_first(5).matrix()), tolerance=1e-12).equal, ""
+    mechanism = randomized_response(Clique(5), "ln(2)")
+    return equal(mechanism, Channel(_first(5).matrix()), tolerance=1e-12).equal, ""
 
 
 # -- Which graphs have one mechanism for all consumers (section 4) -------------------------
@@ -234,16 +282,16 @@ def _footnote_7() -> Computed:
 def _cycle_rows() -> Cases:
     """on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)"""
     for m in (4, 5, 6, 7):
-        found = design(Cycle(m), "ln(2)", route="plain").channel
-        yield near(found.matrix(), exponential(Cycle(m), "ln(2)").matrix(), 1e-7)
+        best = design(Cycle(m), "ln(2)", route="plain").channel
+        yield near(best.matrix(), exponential(Cycle(m), "ln(2)").matrix(), 1e-7)
 
 
 @claim("(14)", "4/9", by=design)
 def _cycle_second() -> Computed:
     """loss of the consumer on three neighbours of a cycle: that of a line of three, α = 1/2"""
     graph = Cycle(5)
-    found = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
-    return found.expected_loss, "on cycle(5)"
+    best = design(graph, "ln(2)", uniform_on(graph, range(3)), route="plain")
+    return best.expected_loss, "on cycle(5)"
 
 
 @claim("Claim 4.4", by=universality)
@@ -255,12 +303,23 @@ def _claim_44() -> Computed:
 @every("Claim 4.5", "on {} graphs", by=cycle_labelling)
 def _claim_45() -> Cases:
     """the labelling changes by at most 1 modulo m along every edge"""
-    spiked = ExplicitGraph([*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)])
-    graphs = (petersen(), query("grid(4,5)").graph, spiked, query("truncated_tetrahedron").graph)
+    spiked = ExplicitGraph(
+        [*pairwise(range(6)), (5, 0), (2, 6), (6, 7), (7, 8), (4, 8)]
+    )
+    graphs = (
+        petersen(),
+        query("grid(4,5)").graph,
+        spiked,
+        query("truncated_tetrahedron").graph,
+    )
     for graph in graphs:
         cycle = shortest_cycle(graph) or ()
-        labels, m = np.array(cycle_labelling(graph, cycle)), len(cycle)
-        steps = np.abs(labels[graph.edge_array()[:, 0]] - labels[graph.edge_array()[:, 1]])
+        labels = np.array(cycle_labelling(graph, cycle))
+        m = len(cycle)
+        steps = np.abs(
+            labels[graph.edge_array()[:, 0]] - labels[graph.edge_array()[:, 1]]
+        )
+        # Differences on a ring of m labels.
         yield bool((np.minimum(steps, m - steps) <= 1).all())
 
 
@@ -277,7 +336,10 @@ def _theorem_43() -> Computed:
         universality(f"star({k})", epsilon).verdict == "no"
         for k, epsilon in ((3, "ln(1.99)"), (4, "ln(2.99)"), (6, "1"))
     )
-    served = all(universality(f"star({k})", f"ln({k - 1})").verdict == "yes" for k in (3, 4, 6))
+    # At α = 1/(Δ - 1) exactly the mechanism exists: the theorem is sharp.
+    served = all(
+        universality(f"star({k})", f"ln({k - 1})").verdict == "yes" for k in (3, 4, 6)
+    )
     return refuted and served, "stars with 3, 4 and 6 rays; at α = 1/(Δ-1) there is one"
 
 

@@ -18,15 +18,20 @@ from tightrope.papers.claims import Cases, Computed, Paper, near, scrambled, sha
 from tightrope.queries import query
 
 paper = Paper(
-    "D", "Kifer, Lin: Towards an axiomatization of statistical privacy and utility (PODS 2010)"
+    "D",
+    "Kifer, Lin: Towards an axiomatization of statistical privacy and utility (PODS 2010)",
 )
-claim, every = paper.claim, paper.every
+claim = paper.claim
+every = paper.every
 
 # -- Axioms of privacy, predicates, generic differential privacy (section 2) ---------------
 
 
 def _tried(seed: int, share: float) -> Channel:
-    return sharpened(geometric(PathPower(5), "ln(2)"), share, np.random.default_rng(seed))
+    # Some of these channels break privacy, so that the tests can disagree.
+    return sharpened(
+        geometric(PathPower(5), "ln(2)"), share, np.random.default_rng(seed)
+    )
 
 
 @every("Axiom 2.1.1", "{} of 30 remaps", by=remap)
@@ -45,20 +50,31 @@ def _choice() -> Cases:
     graph = query("path(6)").graph
     both = [geometric(graph, "ln(2)"), exponential(graph, "ln(2)")]
     for p in (0.0, 0.3, 0.5, 1.0):
-        yield is_private(channels.hidden_choice(both, [p, 1 - p]), graph, "ln(2)").private
+        yield is_private(
+            channels.hidden_choice(both, [p, 1 - p]), graph, "ln(2)"
+        ).private
 
 
 @claim("Def 2.1.3, ε", by=axioms.is_generic_private)
 def _generic() -> Computed:
     """with M(a) = min(e^ε a, 1-e^{-ε}(1-a)) it is ε-privacy"""
-    bound = axioms.PrivacyBound(lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2")
-    agreed, private = 0, 0
+    bound = axioms.PrivacyBound(
+        lambda a: min(2 * a, 1 - (1 - a) / 2), "ε-privacy at ln 2"
+    )
+    agreed = 0
+    private = 0
     for seed in range(20):
         channel = _tried(seed, (0.0, 0.01, 0.2)[seed % 3])
+        # Definition by sets of outputs against definition by single outputs.
         plain = is_private(channel, PathPower(5), "ln(2)").private
-        agreed += plain == axioms.is_generic_private(channel, PathPower(5), bound).private
+        agreed += (
+            plain == axioms.is_generic_private(channel, PathPower(5), bound).private
+        )
         private += plain
-    return agreed == 20, f"both tests agree on {agreed} of 20 channels, {private} private"
+    return (
+        agreed == 20,
+        f"both tests agree on {agreed} of 20 channels, {private} private",
+    )
 
 
 @every(
@@ -70,11 +86,15 @@ def _approximate() -> Cases:
     """with M(a) = min(1, e^ε a+δ, 1-e^{-ε}(1-a-δ)) it is (ε, δ)-privacy, over all sets"""
     delta = 0.05
     bound = axioms.PrivacyBound.approximate("ln(2)", delta)
-    sets = np.array([[set_ >> o & 1 for o in range(5)] for set_ in range(32)], dtype=float)
+    # All 2^5 sets: the definition itself, without Neyman and Pearson.
+    sets = np.array(
+        [[set_ >> o & 1 for o in range(5)] for set_ in range(32)], dtype=float
+    )
     for seed in range(20):
         channel = _tried(seed, (0.01, 0.06, 0.2)[seed % 3])
         chance = channel.matrix() @ sets.T
         direct = (chance[:-1] <= 2 * chance[1:] + delta + 1e-12).all()
+        # Both directions of every edge.
         direct &= (chance[1:] <= 2 * chance[:-1] + delta + 1e-12).all()
         yield direct == axioms.is_generic_private(channel, PathPower(5), bound).private
 
@@ -94,6 +114,7 @@ def _log_odds() -> Cases:
         channel = geometric(PathPower(5), "ln(2)")
         for i in range(4):
             moved = axioms.log_odds(channel, i, i + 1, t)
+            # The bound must hold up to the accuracy of its bisection.
             yield min(bound.towards - moved.towards, bound.away - moved.away) >= -1e-9
 
 
@@ -105,8 +126,13 @@ def _exchanged() -> Computed:
     for a ≤ 1/2 and 1-b(1-a)/a for a ≥ 1/2, and so it must read.
     """
     a, b = Fraction(3, 4), Fraction(1, 2)
-    printed, proved = (1 - b) * a / (1 - a), 1 - b * (1 - a) / a
-    return 0 <= printed <= 1, f"at a = 3/4, b = 1/2: {printed} as printed, {proved} as proved"
+    # The end as printed exceeds 1, the one that the proof derives does not.
+    printed = (1 - b) * a / (1 - a)
+    proved = 1 - b * (1 - a) / a
+    return (
+        0 <= printed <= 1,
+        f"at a = 3/4, b = 1/2: {printed} as printed, {proved} as proved",
+    )
 
 
 @every("Prop 2.2.2", "in {} cases with a ≤ 1/2, in fractions", by=remap)
@@ -117,21 +143,26 @@ def _interval() -> Cases:
         for share in (Fraction(0), Fraction(1, 3), Fraction(1)):
             other = (1 - share) * a / (1 - a)
             low = share * a + other * (1 - a)
-            made = share * b + other * (1 - b)
-            yield low == a and made == share * b + (1 - share) * end
+            # low = a: the remap keeps the first probability and moves the second.
+            mixture = share * b + other * (1 - b)
+            yield low == a and mixture == share * b + (1 - share) * end
 
 
 @claim("Prop 2.2.3, Thm 2.2.5", by=axioms.check_axioms)
 def _conditions() -> Computed:
     """the predicate of ε-privacy satisfies every condition"""
-    report = axioms.check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    report = axioms.check_axioms(
+        lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24
+    )
     return bool(report), f"{len(report.conditions)} conditions on a grid of 24 steps"
 
 
 @claim("Thm 2.2.5 (iii)", by=axioms.check_axioms)
 def _lower() -> Computed:
     """m(a) = 1 - M(1-a)"""
-    report = axioms.check_axioms(lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24)
+    report = axioms.check_axioms(
+        lambda a, b: b <= 2 * a and 1 - a <= 2 * (1 - b), steps=24
+    )
     upper = dict(report.upper)
     return all(low == 1 - upper[1 - a] for a, low in report.lower), "at 25 points"
 
@@ -140,10 +171,17 @@ def _lower() -> Computed:
 def _concave() -> Computed:
     """a predicate whose M is not concave breaks the axiom of choice"""
     report = axioms.check_axioms(
-        lambda a, b: abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b)), steps=24
+        lambda a, b: (
+            # A union of two definitions: M is the larger of two bounds, which is not concave.
+            abs(a - b) <= Fraction(1, 4) or (b <= 4 * a and 1 - a <= 4 * (1 - b))
+        ),
+        steps=24,
     )
     breach = report.breach
-    return breach is not None and breach.axiom == "random choice", "shown by two mechanisms"
+    return (
+        breach is not None and breach.axiom == "random choice",
+        "shown by two mechanisms",
+    )
 
 
 @claim("Thm 2.2.5 (v)", by=axioms.check_axioms)
@@ -154,7 +192,8 @@ def _monotone() -> Computed:
     0. Two signs are exchanged.
     """
     bound = axioms.PrivacyBound.approximate("ln(2)")
-    low, high = bound.lower(0.25), bound.lower(0.75)
+    low = bound.lower(0.25)
+    high = bound.lower(0.75)
     return high <= low, f"for ε = ln 2: m(1/4) = {low:.4g}, m(3/4) = {high:.4g}"
 
 
@@ -163,14 +202,17 @@ def _sufficient() -> Cases:
     """a concave M makes a definition that keeps both axioms"""
     bound = axioms.PrivacyBound.table([(0, "1/20"), ("1/4", "1/2"), (1, 1)])
     rows = [[4, 3, 2], [3, 4, 2], [3, 3, 3]]
-    first, second = IntegerChannel(rows), IntegerChannel([row[::-1] for row in rows])
-    graph, random = Clique(3), np.random.default_rng(13)
+    first = IntegerChannel(rows)
+    # Reversed outputs: the same rows, so the same privacy.
+    second = IntegerChannel([row[::-1] for row in rows])
+    graph = Clique(3)
+    random = np.random.default_rng(13)
     start = all(axioms.is_generic_private(one, graph, bound) for one in (first, second))
     for _ in range(20):
         share = float(random.uniform())
         mixed = channels.hidden_choice([first, second], [share, 1 - share])
-        made = remap(mixed, Channel(random.dirichlet(np.ones(3), size=3)))
-        yield start and axioms.is_generic_private(made, graph, bound).private
+        processed = remap(mixed, Channel(random.dirichlet(np.ones(3), size=3)))
+        yield start and axioms.is_generic_private(processed, graph, bound).private
 
 
 # -- Generality, row graphs, the Dobrushin coefficient (section 3, appendices) -------------
@@ -182,6 +224,7 @@ def _expected_loss() -> Computed:
     graph = query("count(3)").graph
     noise = geometric(graph, "ln(2)")
     consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
+    # eye: outputs are taken as guesses, without any remap.
     plain = expected_loss(noise, consumer, np.eye(4))
     best = expected_loss(noise, consumer)
     return best < plain, f"loss {plain:.4f} as reported, {best:.4f} after a remap"
@@ -194,7 +237,8 @@ def _lossy() -> Computed:
     consumer = Consumer.of(graph, prior=[0.01, 0.49, 0.49, 0.01], loss="absolute")
     found = design(graph, "ln(2)", consumer).channel
     noise = geometric(graph, "ln(2)")
-    forth, back = channels.derivable(found, noise), channels.derivable(noise, found)
+    forth = channels.derivable(found, noise)
+    back = channels.derivable(noise, found)
     return bool(forth) and not back, "count(3), absolute loss"
 
 
@@ -204,8 +248,9 @@ def _determinant() -> Computed:
     random = np.random.default_rng(14)
     noise = geometric(PathPower(4), "ln(2)")
     start = float(axioms.determinant_utility(noise))
-    made = (scrambled(noise, random, 4, 1 / 4) for _ in range(50))
-    after = [float(axioms.determinant_utility(channel)) for channel in made]
+    remapped = (scrambled(noise, random, 4, 1 / 4) for _ in range(50))
+    # |det(X R)| = |det X| |det R|, and |det R| ≤ 1 for a stochastic R.
+    after = [float(axioms.determinant_utility(channel)) for channel in remapped]
     return max(after) <= start, f"50 remaps, from {start:.4f}"
 
 
@@ -222,26 +267,34 @@ def _dobrushin_monotone() -> Computed:
 @claim("Def 3.3.1", by=geometric)
 def _geometric() -> Computed:
     """noise proportional to e^{-ε|i-z|}, cut at both ends, is the truncated geometric mechanism"""
-    n, far = 5, 80
+    n = 5
+    # Far beyond the ends e^{-ε far} is below double precision.
+    far = 80
     reach = np.arange(-far, n + far)
     rows = np.exp(-math.log(2) * np.abs(np.arange(n)[:, None] - reach))
     rows /= rows.sum(axis=1, keepdims=True)
     cut = np.zeros((n, n))
+    # Everything beyond an end is reported as the end.
     np.add.at(cut.T, np.clip(reach, 0, n - 1), rows.T)
-    return equal(Channel(cut), geometric(PathPower(n), "ln(2)"), tolerance=1e-12).equal, "n = 5"
+    return equal(
+        Channel(cut), geometric(PathPower(n), "ln(2)"), tolerance=1e-12
+    ).equal, "n = 5"
 
 
 @claim("Thm 3.3.3, App B", by=channels.make_maximally_general)
 def _generalise() -> Computed:
     """splitting outputs ends in a maximally general mechanism that derives the first"""
     graph = petersen()
+    # Ten answers on three outputs: far from maximally general.
     flat = remap(exponential(graph, "ln(2)"), Channel(np.eye(3)[np.arange(10) % 3]))
-    made = channels.make_maximally_general(flat, graph, "ln(2)")
-    general = channels.maximally_general(made.channel, graph, "ln(2)").maximal
-    derived = equal(channels.cascade(made.channel, made.remap), flat, tolerance=1e-9).equal
-    private = is_private(made.channel, graph, "ln(2)").private
-    shape = f"3 outputs become {made.channel.shape[1]}"
-    return general and derived and private, f"{shape} on the Petersen graph"
+    split = channels.make_maximally_general(flat, graph, "ln(2)")
+    maximal = channels.maximally_general(split.channel, graph, "ln(2)").maximal
+    derived = equal(
+        channels.cascade(split.channel, split.remap), flat, tolerance=1e-9
+    ).equal
+    private = is_private(split.channel, graph, "ln(2)").private
+    shape = f"3 outputs become {split.channel.shape[1]}"
+    return maximal and derived and private, f"{shape} on the Petersen graph"
 
 
 @claim("after Def 3.3.2", "1", by=channels.maximally_general)
@@ -270,11 +323,15 @@ def _ratios() -> Computed:
     def share(pairs: list[tuple[int, int]]) -> Fraction:
         up = max(column[s] / column[t] for s, t in pairs)
         down = max(column[t] / column[s] for s, t in pairs)
+        # a = (e^ε/ρ2 - 1) / (e^ε/ρ1 · e^ε/ρ2 - 1) with e^ε = 2.
         return (2 / down - 1) / (2 / up * 2 / down - 1)
 
-    everywhere, adjacent = share([(0, 2), (1, 2)]), share([(1, 2)])
+    everywhere = share([(0, 2), (1, 2)])
+    adjacent = share([(1, 2)])
     channel = channels.rational([[x, 1 - x] for x in column])
-    split = channels.make_maximally_general(channel, PathPower(3), "ln(2)").steps[0].shares
+    split = (
+        channels.make_maximally_general(channel, PathPower(3), "ln(2)").steps[0].shares
+    )
     detail = f"{everywhere} over all pairs, {adjacent} over adjacent ones"
     return 0 <= everywhere <= 1 or adjacent not in split, detail
 
@@ -282,7 +339,9 @@ def _ratios() -> Computed:
 @claim("Lemma 3.3.4, 3.3.5", ("-1/4", "-1/6"), by=axioms.dobrushin_optimum)
 def _odd_and_even() -> Computed:
     """least Dobrushin value in a row of 5, -e^{-ε(n-1)/2}, and of 6, -2e^{-ε(n/2-1)}/(1+e^ε)"""
-    return [axioms.dobrushin_optimum(PathPower(n), "ln(2)").exact for n in (5, 6)], "at ε = ln 2"
+    return [
+        axioms.dobrushin_optimum(PathPower(n), "ln(2)").exact for n in (5, 6)
+    ], "at ε = ln 2"
 
 
 @every("§3.3, geometric", "{} lengths, 2 to 8 answers", by=dobrushin)
@@ -298,7 +357,10 @@ def _far_apart() -> Cases:
     """the two inputs that are told apart best are as far apart as possible"""
     for text in ("petersen", "sum(4,2)", "star(3)", "cycle(7)"):
         graph = query(text).graph
-        yield graph.distance(*axioms.dobrushin_optimum(graph, "ln(2)").pair) == graph.diameter
+        yield (
+            graph.distance(*axioms.dobrushin_optimum(graph, "ln(2)").pair)
+            == graph.diameter
+        )
 
 
 @claim("Lemma 3.3.8, even d", "-2/3", by=axioms.dobrushin_optimum)
@@ -308,7 +370,9 @@ def _length_and_nodes() -> Computed:
     Lemma 3.3.5 counts the n = d+1 nodes of a path, Lemma 3.3.8 puts the length d into the same
     conditions. With lengths, even d gives -e^{-εd/2} and odd d gives -2e^{-ε(d-1)/2}/(1+e^ε).
     """
-    return axioms.dobrushin_optimum(PathPower(3), "ln(2)").exact, "reached by geometric noise"
+    return axioms.dobrushin_optimum(
+        PathPower(3), "ln(2)"
+    ).exact, "reached by geometric noise"
 
 
 @claim("Lemma 3.3.8, odd d", by=dobrushin)
@@ -320,7 +384,10 @@ def _empty_conditions() -> Computed:
     """
     useless = dobrushin(Channel([[0.5, 0.5], [0.5, 0.5]]))
     best = axioms.dobrushin_optimum(Clique(2), "ln(3)").value
-    return useless >= best, f"ignoring the input {useless:g}, randomised response {best:g}"
+    return (
+        useless >= best,
+        f"ignoring the input {useless:g}, randomised response {best:g}",
+    )
 
 
 @claim("§3.3, after general", by=channels.make_maximally_general)
@@ -328,6 +395,8 @@ def _still_optimal() -> Computed:
     """making a mechanism maximally general leaves its Dobrushin value where it is optimal"""
     graph = query("sum(3,2)").graph
     best = axioms.dobrushin_optimum(graph, "ln(2)")
-    made = channels.make_maximally_general(best.channel, graph, "ln(2)")
-    value = dobrushin(made.channel)
-    return abs(value - best.value) < 1e-12, f"{value:.6f} with {made.channel.shape[1]} outputs"
+    general = channels.make_maximally_general(best.channel, graph, "ln(2)")
+    value = dobrushin(general.channel)
+    return abs(
+        value - best.value
+    ) < 1e-12, f"{value:.6f} with {general.channel.shape[1]} outputs"

@@ -27,12 +27,12 @@ TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(3) / 2]])
 TETRAHEDRON = np.array([[0.0, 0.0], [1.0, 0.05], [0.34, -0.34], [0.56, 0.86]])
 
 #: First and last row, first and last output.
-Window = tuple[int, int, int, int]
+HeatWindow = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Stroke:
-    """How one of several curves is drawn, to be told apart without colour too."""
+    """How one of several curves is drawn, distinguishable without colour too."""
 
     colour: str
     dash: Any
@@ -49,6 +49,7 @@ def strokes(count: int) -> tuple[Stroke, ...]:
     dashes = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 1)))
     hatches = ("", "///", "...", "xxx", "\\\\\\", "+++")
     kinds = list(map(Stroke, COLOURS, dashes, "os^DvP", hatches))
+    # Colour, dash, marker and hatch repeat together, so that a curve stays recognisable.
     return tuple(kinds[k % len(kinds)] for k in range(count))
 
 
@@ -59,7 +60,12 @@ def short_label(label: object) -> str:
     ('1,2', '010', 'the city with most …')
     """
     text = label_text(label)
-    if isinstance(label, tuple) and len(label) > 2 and all(len(str(part)) == 1 for part in label):
+    if (
+        isinstance(label, tuple)
+        and len(label) > 2
+        and all(len(str(part)) == 1 for part in label)
+    ):
+        # 010 is as clear as 0,1,0 where each part has one character.
         text = text.replace(",", "")
     return text if len(text) <= 20 else f"{text[:19]}…"
 
@@ -101,12 +107,19 @@ class GraphDrawing:
         >>> graph_drawing(Cycle(4)).lines([(0, 1)]).shape
         (1, 2, 2)
         """
-        ends = self.points[np.array(self.edges if edges is None else edges, int).reshape(-1, 2)]
+        ends = self.points[
+            np.array(self.edges if edges is None else edges, int).reshape(-1, 2)
+        ]
         if not self.is_flat:
             return np.asarray(ends)
         turn = np.linspace(0, math.pi, steps)
-        middle, half = ends.mean(axis=1), np.diff(ends[:, :, 0], axis=1) / 2
-        arcs = [middle[:, :1] - half * np.cos(turn), (np.abs(half) - 0.5) * np.sin(turn)]
+        middle = ends.mean(axis=1)
+        half = np.diff(ends[:, :, 0], axis=1) / 2
+        arcs = [
+            middle[:, :1] - half * np.cos(turn),
+            # Neighbours get height 0: only edges that pass over other answers are bent.
+            (np.abs(half) - 0.5) * np.sin(turn),
+        ]
         return np.stack(arcs, axis=2)
 
 
@@ -140,6 +153,7 @@ def graph_drawing(
     >>> graph_drawing(PathPower(3)).points.tolist()
     [[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     """
+    # A large graph is shown by the neighbourhood of one answer.
     nodes, edges = nearest_part(graph, centre, limit)
     if places is None:
         points = layout(graph, nodes, edges, spread=spread)
@@ -160,6 +174,7 @@ def nearest_part(
     >>> nearest_part(Cycle(1000), 5, 3)
     ([4, 5, 6], [(0, 1), (1, 2)])
     """
+    # A small graph is drawn whole, also where it is not connected.
     found = dict.fromkeys(range(graph.size) if graph.size <= limit else [centre])
     queue = deque([centre])
     while queue and len(found) < min(limit, graph.size):
@@ -167,6 +182,7 @@ def nearest_part(
             if int(j) not in found and len(found) < limit:
                 found[int(j)] = None
                 queue.append(int(j))
+    # In the order of the nodes, so that drawings of equal graphs look equal.
     nodes = sorted(found)
     place = {node: k for k, node in enumerate(nodes)}
     pairs = [(i, int(j)) for i in nodes for j in graph.neighbours(i) if i < j]
@@ -174,17 +190,27 @@ def nearest_part(
 
 
 def layout(
-    graph: AnswerGraph, nodes: list[int], edges: list[tuple[int, int]], *, spread: bool = False
+    graph: AnswerGraph,
+    nodes: list[int],
+    edges: list[tuple[int, int]],
+    *,
+    spread: bool = False,
 ) -> NDArray[np.float64]:
     """Place nodes where the graph's structure suggests, else by stress [Kamada and Kawai 1989]."""
+    # Cliques look better on a circle than as arcs over a line.
     if graph.is_line and not graph.is_clique:
         if spread and graph.max_degree > 2:
             return _round(np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes)))
         return np.array([(i, 0.0) for i in nodes])
     # Directions of the coordinates with two values: an oblique projection of the cube.
     steps = np.array([(1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14)])
-    if graph.product and len(graph.factors) in (2, 3) and all(f.is_line for f in graph.factors):
+    if (
+        graph.product
+        and len(graph.factors) in (2, 3)
+        and all(f.is_line for f in graph.factors)
+    ):
         # Pairs or triples of numbers.
+        # Products of lines are grids: their coordinates are the natural places.
         sides = [factor.size for factor in graph.factors]
         digits = np.array(np.unravel_index(nodes, sides), dtype=float).T
         return np.asarray(digits @ steps[: len(graph.factors)])
@@ -223,7 +249,9 @@ def _coordinates(graph: AnswerGraph, nodes: list[int]) -> NDArray[np.int64] | No
     if not all(isinstance(label, tuple) and len(label) > 1 for label in labels):
         return None
     values = [sorted(set(column), key=str) for column in zip(*labels, strict=True)]
-    return np.array([[v.index(x) for v, x in zip(values, label, strict=True)] for label in labels])
+    return np.array(
+        [[v.index(x) for v, x in zip(values, label, strict=True)] for label in labels]
+    )
 
 
 def _unfold(
@@ -236,6 +264,8 @@ def _unfold(
         if count == 2:
             points += digits[:, [k]] * steps[k % len(steps)]
         else:
+            # Smaller polygons for later coordinates, each turned a little, so that no edges
+            # coincide.
             points += shrink**k * _round(2 * math.pi * digits[:, k] / count + 0.25 * k)
     return points
 
@@ -262,7 +292,7 @@ class HeatMap:
     values: NDArray[np.float64]
     rows: tuple[str, ...]
     outputs: tuple[str, ...]
-    window: Window
+    window: HeatWindow
     shape: tuple[int, int]
 
     @property
@@ -275,12 +305,14 @@ class HeatMap:
         """Say how large the channel is, and how much of it is drawn."""
         whole = f"{self.shape[0]:,} answers, {self.shape[1]:,} outputs"
         rows, columns = self.values.shape
-        return f"{whole}; drawn as {rows} × {columns} blocks" if self.is_reduced else whole
+        return (
+            f"{whole}; drawn as {rows} × {columns} blocks" if self.is_reduced else whole
+        )
 
 
 def heat_map(
     channel: Channel,
-    window: Window | None = None,
+    window: HeatWindow | None = None,
     *,
     single: int = 64,
     blocks: int = 160,
@@ -309,14 +341,23 @@ def heat_map(
     """
     shape = channel.shape
     top, bottom, left, right = window or (0, shape[0] - 1, 0, shape[1] - 1)
+    # A window that was dragged beyond the picture is cut at its borders.
     top, bottom = _inside(top, bottom, shape[0])
     left, right = _inside(left, right, shape[1])
-    rows, columns = (_blocks(*ends, single, blocks) for ends in ((top, bottom), (left, right)))
+    rows, columns = (
+        _blocks(*ends, single, blocks) for ends in ((top, bottom), (left, right))
+    )
     starts = [first - left for first, _ in columns]
     values = []
     for first, last in rows:
-        looked = np.unique(np.linspace(first, last, min(sampled, last - first + 1)).astype(int))
-        highest = np.max([channel.row(int(i))[left : right + 1] for i in looked], axis=0)
+        # A few rows of each block: structured channels have no matrix to read.
+        looked = np.unique(
+            np.linspace(first, last, min(sampled, last - first + 1)).astype(int)
+        )
+        highest = np.max(
+            [channel.row(int(i))[left : right + 1] for i in looked], axis=0
+        )
+        # The largest entry of each block of columns: a diagonal stays visible.
         values.append(np.maximum.reduceat(highest, starts))
     return HeatMap(
         np.array(values),
@@ -335,10 +376,13 @@ def _inside(first: int, last: int, size: int) -> tuple[int, int]:
 def _blocks(first: int, last: int, single: int, most: int) -> list[tuple[int, int]]:
     """Cut a range into blocks; into single places when they are few."""
     count = last - first + 1
+    # Ceiling, so that there are at most `most` blocks.
     step = 1 if count <= single else -(-count // most)
     return [(a, min(a + step - 1, last)) for a in range(first, last + 1, step)]
 
 
 def _span(label: Callable[[int], object], first: int, last: int) -> str:
-    ends = [short_label(label(i)) for i in ((first,) if first == last else (first, last))]
+    ends = [
+        short_label(label(i)) for i in ((first,) if first == last else (first, last))
+    ]
     return " … ".join(ends)

@@ -48,11 +48,14 @@ def new_axes(width: float = 6.4, height: float = 4.8) -> Axes:
     """Return fresh axes on a figure of their own, without touching any global state."""
     from matplotlib.figure import Figure
 
+    # Figure instead of pyplot: no global state, and nothing is kept alive.
     axes: Axes = Figure(figsize=(width, height), layout="constrained").add_subplot()
     return axes
 
 
-def save_plot(plot: Callable[..., Axes], subject: Any, path: Path | str, **options: Any) -> Path:
+def save_plot(
+    plot: Callable[..., Axes], subject: Any, path: Path | str, **options: Any
+) -> Path:
     """Draw a subject with one of the plot functions into a PNG, SVG or PDF file.
 
     Parameters
@@ -71,10 +74,13 @@ def save_plot(plot: Callable[..., Axes], subject: Any, path: Path | str, **optio
     >>> save_plot(plot_graph, Cycle(5), f"{tempfile.mkdtemp()}/ring.svg").name
     'ring.svg'
     """
-    target, ending = Path(path), check_picture(path)
+    target = Path(path)
+    ending = check_picture(path)
     figure = plot(subject, **options).get_figure()
     how: dict[str, Any] = {"format": ending[1:], "dpi": 200}
+    # SVG stores its date by default, which would change the file on each run.
     how |= {"metadata": {"Date": None}} if ending == ".svg" else {}
+    # Written to a temporary name and renamed: no half picture is left behind.
     write_whole(target, lambda file: figure.savefig(file, **how))  # type: ignore[union-attr]
     return target
 
@@ -90,7 +96,9 @@ def check_picture(path: Path | str) -> str:
     check_goals(path)
     ending = Path(path).suffix.lower()
     if ending not in (".png", ".svg", ".pdf"):
-        raise InputError(f"a picture must end in .png, .svg, .pdf, got {Path(path).name!r}")
+        raise InputError(
+            f"a picture must end in .png, .svg, .pdf, got {Path(path).name!r}"
+        )
     return ending
 
 
@@ -131,11 +139,15 @@ def plot_graph(
     """
     limit = limit or (31 if graph.is_line else 120)
     drawing = graph_drawing(graph, centre=centre, limit=limit, places=places)
-    row, points, count = drawing.is_flat, drawing.points, len(drawing.nodes)
+    row = drawing.is_flat
+    points = drawing.points
+    count = len(drawing.nodes)
+    # Edges beyond direct neighbours are drawn as arcs, which need height.
     bent = any(abs(points[a, 0] - points[b, 0]) > 1 for a, b in drawing.edges)
     size_of_row = (7.6, 2.6 if bent else 1.6)
     axes = new_axes(*(size_of_row if row else (6.4, 4.8))) if ax is None else ax
     _draw_lines(axes, drawing.lines(), color="0.55", linewidth=0.8)
+    # Area of a dot in points²: smaller for more answers.
     size = float(np.clip(6000 / count, 25, 420))
     if row:
         # Leave room between the nodes of a row, so that the edges are visible.
@@ -146,6 +158,7 @@ def plot_graph(
         if row and size < 15**2:  # narrower than 15 points: too small for a label
             _write_below(axes, drawing, size)
         else:
+            # White on dark colours, black on light ones.
             _write_inside(axes, drawing, distance < 0.5 * max(distance.max(), 1))
     bar = axes.figure.colorbar(dots, ax=axes, shrink=0.8)
     bar.set_label(f"distance from {short_label(graph.label(centre))}")
@@ -163,7 +176,12 @@ def plot_graph(
 
 
 def plot_column_graph(
-    channel: Channel, ax: Axes | None = None, *, graph: AnswerGraph, epsilon: Level, output: int = 0
+    channel: Channel,
+    ax: Axes | None = None,
+    *,
+    graph: AnswerGraph,
+    epsilon: Level,
+    output: int = 0,
 ) -> Axes:
     """Draw the column graph of one output: arrows run along tight edges, towards the larger.
 
@@ -195,6 +213,7 @@ def plot_column_graph(
     found = column_graph(channel, graph, epsilon, output)
     drawing = graph_drawing(graph, limit=graph.size, spread=True)
     tight = {(int(i), int(j)) for i, j in found.edges}
+    # Tight edges are directed; either direction makes an edge tight.
     slack = [(i, j) for i, j in drawing.edges if not {(i, j), (j, i)} & tight]
     _draw_lines(axes, drawing.points[np.array(slack, int).reshape(-1, 2)], color="0.6",
                 linestyle="--", linewidth=0.9)  # fmt: skip
@@ -204,11 +223,14 @@ def plot_column_graph(
         spots = drawing.points[end], drawing.points[start]
         axes.annotate("", *spots, zorder=2, arrowprops=arrow)
     column = channel.column(output)
+    # All zero: any positive maximum will do.
     _draw_nodes(axes, drawing.points, column, 380, highest=float(np.max(column)) or 1.0)
     _write_inside(axes, drawing, column < 0.5 * column.max())
     parts = int(found.parts.max()) + 1
     shown = "connected" if found.connected else f"falls into {parts} parts"
-    axes.set_title(f"output {short_label(channel.output_label(output))}: {shown}", fontsize=10)
+    axes.set_title(
+        f"output {short_label(channel.output_label(output))}: {shown}", fontsize=10
+    )
     return _bare(axes, 0.18)
 
 
@@ -244,7 +266,9 @@ def _row_width(axes: Axes) -> float:
     return float(72 * 0.84 * whole * axes.get_position().width)
 
 
-def _write_below(axes: Axes, drawing: GraphDrawing, size: float, letters: float = 8) -> None:
+def _write_below(
+    axes: Axes, drawing: GraphDrawing, size: float, letters: float = 8
+) -> None:
     """Write below small nodes in a row as many labels as stand beside each other."""
     needed = 0.75 * letters * (max(map(len, drawing.names)) + 0.5)
     step = math.ceil(needed * len(drawing.names) / _row_width(axes))
@@ -268,7 +292,11 @@ def _write_inside(axes: Axes, drawing: GraphDrawing, dark: NDArray[np.bool_]) ->
 
 
 def plot_channel(
-    channel: Channel, ax: Axes | None = None, *, fractions: bool = False, title: str | None = None
+    channel: Channel,
+    ax: Axes | None = None,
+    *,
+    fractions: bool = False,
+    title: str | None = None,
 ) -> Axes:
     """Draw a channel as a heat map, with numbers in the cells when there are few.
 
@@ -291,7 +319,9 @@ def plot_channel(
     """
     axes = new_axes(6.4, 5.2) if ax is None else ax
     heat = heat_map(channel)
-    image = axes.imshow(heat.values, cmap="cividis", vmin=0, aspect="auto", interpolation="nearest")
+    image = axes.imshow(
+        heat.values, cmap="cividis", vmin=0, aspect="auto", interpolation="nearest"
+    )
     bar = axes.figure.colorbar(image, ax=axes, shrink=0.9)
     bar.set_label("probability")
     rows, columns = heat.values.shape
@@ -317,6 +347,7 @@ def _write_numbers(axes: Axes, heat: HeatMap, fractions: bool) -> None:
 
 
 def _number(value: float, fractions: bool) -> str:
+    # A fraction is shown only if it is the number to the last digits.
     near = Fraction(value).limit_denominator(100)
     if fractions and abs(float(near) - value) < 1e-12:
         return str(near)
@@ -376,9 +407,12 @@ def plot_leakage(curves: LeakageCurves, ax: Axes | None = None) -> Axes:
     >>> plot_leakage(leakage_curves([0.4, 0.3, 0.3], Clique(3), [0.2, 1.0])).get_ylabel()
     'leakage bound (bits)'
     """
+    # A gap in the curve where the bound does not hold.
     this = [math.nan if value is None else value for value in curves.this_prior]
     drawn = {"every prior": curves.every_prior, "this prior": this}
-    return _plot_levels(curves.epsilons, drawn, strokes(2)[::-1], "leakage bound (bits)", ax)
+    return _plot_levels(
+        curves.epsilons, drawn, strokes(2)[::-1], "leakage bound (bits)", ax
+    )
 
 
 def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axes:
@@ -432,6 +466,7 @@ def plot_database_bound(
     >>> plot_database_bound([(1, 2), (10, 2)]).get_ylabel()
     'leakage bound (bits)'
     """
+    # ε = 0 is left out: the formulas need ε > 0.
     levels = np.linspace(0, highest, 81)[1:].tolist()
     curves = {
         f"{'1 person' if people == 1 else f'{people} people'}, {values} values": [
@@ -439,7 +474,9 @@ def plot_database_bound(
         ]
         for people, values in sizes
     }
-    axes = _plot_levels(levels, curves, strokes(len(curves)), "leakage bound (bits)", ax)
+    axes = _plot_levels(
+        levels, curves, strokes(len(curves)), "leakage bound (bits)", ax
+    )
     axes.set_xlim(0, highest)
     return axes
 
@@ -465,7 +502,9 @@ def _plot_levels(
     return axes
 
 
-def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism exists") -> Axes:
+def shade_existence(
+    existence: Existence, ax: Axes, *, name: str = "mechanism exists"
+) -> Axes:
     """Shade the levels at which something exists, within the limits of the axes.
 
     Parameters
@@ -480,13 +519,16 @@ def shade_existence(existence: Existence, ax: Axes, *, name: str = "mechanism ex
     left, right = ax.get_xlim()
     label: str | None = name
     for low, high in existence.intervals:
-        start, end = max(low, left), right if high is None else min(high, right)
+        start = max(low, left)
+        # Infinity ends at the border of the axes.
+        end = right if high is None else min(high, right)
         if start >= end:
             continue
         ax.axvspan(
             start, end, facecolor="#D9EAF4", edgecolor="white", hatch="///", zorder=0,
             label=label, linewidth=0,
         )  # fmt: skip
+        # One entry in the legend for all intervals.
         label = None
         for edge in (low, high):
             if edge is not None and left < edge < right:
@@ -534,6 +576,7 @@ def plot_region(
     _frame(axes, graph, corners)
     for epsilon, stroke in zip(epsilons, strokes(len(epsilons)), strict=True):
         level = Epsilon.of(epsilon)
+        # Barycentric coordinates: the rows are priors, the corners unit vectors.
         points = region_corners(graph, level) @ corners
         # Regions grow with ε: the smaller ones lie on top.
         above = 2 + 1 / (1 + float(level))
@@ -546,9 +589,14 @@ def plot_region(
             )  # fmt: skip
         else:
             _wire(axes, points, stroke.colour, stroke.dash, label)
-        axes.plot(*points.T, stroke.marker, color=stroke.colour, markersize=5, zorder=above)
+        axes.plot(
+            *points.T, stroke.marker, color=stroke.colour, markersize=5, zorder=above
+        )
     if prior is not None:
-        spot = np.asarray(prior.probabilities if isinstance(prior, Prior) else prior) @ corners
+        spot = (
+            np.asarray(prior.probabilities if isinstance(prior, Prior) else prior)
+            @ corners
+        )
         axes.plot(
             *spot, "*", color="black", markersize=14, zorder=5, label="this prior",
             linestyle="none",

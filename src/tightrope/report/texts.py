@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tightrope.consumers import Regularity
+    from tightrope.graphs import AnswerGraph
     from tightrope.optimize import Design
     from tightrope.phi import Existence
     from tightrope.queries import Query
@@ -27,6 +28,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, float):
+        # JSON has no infinity and no NaN.
         return value if math.isfinite(value) else None
     if hasattr(value, "tolist"):
         return plain(value.tolist())
@@ -42,6 +44,21 @@ def label_text(label: object) -> str:
     ('1,2', 'a')
     """
     return ",".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def answer_order(graph: AnswerGraph, *, most: int = 12) -> dict[str, str]:
+    """Return the row with the answers of a listed graph in the order of a prior given as a list.
+
+    >>> from tightrope.graphs import ExplicitGraph, PathPower
+    >>> answer_order(ExplicitGraph([(0, 1)], labels=["no", "yes"])), answer_order(PathPower(3))
+    ({'order of answers': 'no, yes'}, {})
+    """
+    # Answers that follow a rule need no list.
+    if graph.label_rule is not None or graph.question is not None:
+        return {}
+    shown = [label_text(graph.label(i)) for i in range(min(graph.size, most))]
+    more = [f"… {label_text(graph.label(graph.size - 1))}"] * (graph.size > most)
+    return {"order of answers": ", ".join(shown + more)}
 
 
 def about_query(query: Query) -> dict[str, str]:
@@ -65,7 +82,12 @@ def interval_text(intervals: Any, digits: int = 10) -> str:
 def existence_data(query: Query, found: Existence) -> dict[str, Any]:
     """Return for which ε something exists, as ``tightrope exists`` prints it."""
     minimum = found.minimum if math.isfinite(found.minimum) else None
-    return {"query": query.text, **vars(found), "minimum": minimum, "up_set": found.is_up_set}
+    return {
+        "query": query.text,
+        **vars(found),
+        "minimum": minimum,
+        "up_set": found.is_up_set,
+    }
 
 
 def regularity_data(found: Regularity) -> dict[str, Any]:
@@ -104,18 +126,25 @@ def design_rows(found: Design) -> dict[str, str]:
             rows["right answer"] = f"with probability {found.utility:.9g}"
     # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
     rounding = 1e-12
+    # -0 or -1e-17 would look like a negative loss.
     bound = 0.0 if -rounding < found.bound < 0 <= found.value else found.bound
     what = "mechanism" if found.limit is None else found.minimised
     rows[f"no {what} below"] = f"{bound:.9g}  (gap {found.gap:.2g})"
-    rows |= {f"{name} noise": _compared(value, found) for name, value in found.baselines.items()}
+    rows |= {
+        f"{name} noise": _compared(value, found)
+        for name, value in found.baselines.items()
+    }
     return rows | {"route": f"{found.route}: {found.reason}"}
 
 
 def _compared(value: float, found: Design) -> str:
     """Say by how much simple noise is worse."""
-    lost, rounding = value - found.value, 1e-9
+    lost = value - found.value
+    rounding = 1e-9
+    # Equal up to round-off: neither better nor worse.
     if abs(lost) <= rounding * max(abs(value), 1e-300):
         return f"{value:.9g}  (as good)"
+    # A percentage of a loss of 0 has no meaning.
     if found.value <= 0:
         return f"{value:.9g}"
     share = 100 * abs(lost) / found.value
@@ -123,35 +152,39 @@ def _compared(value: float, found: Design) -> str:
 
 
 def score_hint(text: str | None) -> str | None:
-    """Say which mechanism errs far less than the best one that sees only the true answer.
+    """Name the mechanism with a far smaller error than the best one that sees only the true answer.
 
     >>> score_hint("choice(5)")
-    'One that sees the counts of all values errs far less: tightrope design "commonest(5)"'
+    'A mechanism that sees all counts has a far smaller error: tightrope design "commonest(5)"'
     """
     from tightrope.queries import by_score_instead
 
+    # Only questions for which looking at counts helps have such a mechanism.
     better = by_score_instead(text or "")
     if better is None:
         return None
-    return f'One that sees the counts of all values errs far less: tightrope design "{better}"'
+    return f'A mechanism that sees all counts has a far smaller error: tightrope design "{better}"'
 
 
 def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
     """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
-    within, under = told["optimal_within"], told["under"]
-    far = told.get("unbounded_within")
-    bound = "on its own graph" if told["private_for_question"] is None else "for the question"
+    bound = (
+        "on its own graph"
+        if told["private_for_question"] is None
+        else "for the question"
+    )
     return {
-        **{name: str(value or "a graph of its own") for name, value in told["question"].items()},
+        **{
+            name: str(value or "a graph of its own")
+            for name, value in told["question"].items()
+        },
         "private": f"yes, {bound}" if told["private"] else "no",
-        **{name: str(value) for name, value in (told["consumer"] or {}).items() if value},
-        "optimal within": (
-            "not proved"
-            if within is None
-            else f"{within:.3g} among mechanisms that see only the true answer"
-        )
-        + (f" with {under}" if under else ""),
-        **({} if far is None else {"on the unbounded question": f"optimal within {far:.3g}"}),
+        **{
+            name: str(value)
+            for name, value in (told["consumer"] or {}).items()
+            if value
+        },
+        **({"quality": told["claim"]} if "claim" in told else {}),
         "ratio": str(told["ratio"] or "not known"),
         "digest": str(told["digest"] or "not known"),
     }

@@ -5,6 +5,9 @@
 ['geometric', 'regular']
 """
 
-from tightrope.studies.running import Outcome as Outcome, run_study as run_study
+from tightrope.studies.running import (
+    StudyOutcome as StudyOutcome,
+    run_study as run_study,
+)
 from tightrope.studies.store import described_in as described_in, read_rows as read_rows
 from tightrope.studies.study import Study as Study

@@ -27,19 +27,20 @@ from typing import Any
 
 from tightrope import __version__
 from tightrope.errors import CheckFailed, InputError, in_one_line, refusing
-from tightrope.studies.store import Store, read_rows
-from tightrope.studies.study import Chunk, Row, Study, build, design_chunk
+from tightrope.files import FilePath
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.studies.store import StudyStore, read_rows
+from tightrope.studies.study import Chunk, Study, StudyRow, build, design_chunk
 
-#: Told how many designs are done, and how many there are.
-Callback = Callable[[int, int], None]
 #: What became of a chunk: the version that computed it and its rows, or why there are none.
-Fate = tuple[str, list[Row]] | str
+Fate = tuple[str, list[StudyRow]] | str
 #: Seconds to wait for an answer of the scheduler, and for its first worker.
-CONNECT_SECONDS, WORKER_SECONDS = 5, 60
+CONNECT_SECONDS = 5
+WORKER_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StudyOutcome:
     """A finished study.
 
     Attributes
@@ -68,21 +69,21 @@ class Outcome:
     certified: int
     refused: int
     seconds: float
-    _rows: tuple[Row, ...] = field(default=(), repr=False)
+    _rows: tuple[StudyRow, ...] = field(default=(), repr=False)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StudyRow]:
         """Yield the rows in the order of the study; those in a file come without timings."""
         yield from self._rows if self.out is None else read_rows(self.out)
 
 
 def run_study(
     study: Study,
-    out: str | Path | None = None,
+    out: FilePath | None = None,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Callback | None = None,
-) -> Outcome:
+    progress: ProgressCallback | None = None,
+) -> StudyOutcome:
     """Run a study to its end; one that was broken off goes on where it stopped.
 
     The rows do not depend on where or in how many pieces they were computed: the unit of work is a
@@ -101,7 +102,7 @@ def run_study(
     scheduler
         The address of a Dask scheduler, to use its workers instead.
     progress
-        Told at the start how many designs are there already, and after each chunk.
+        Called at the start with how many designs are there already, and after each of them.
 
     Examples
     --------
@@ -113,20 +114,30 @@ def run_study(
     >>> (first.found, first.certified), (again.found, again.certified)
     ((0, 6), (6, 6))
     """
-    clock, told = time.perf_counter(), progress or _untold
+    clock = time.perf_counter()
+
+    def report(done: int) -> None:
+        if progress is not None:
+            progress(Progress("designing", done, study.size))
+
     if out is None:
-        told(0, study.size)
-        parts = dict(_parts(study, (), workers, scheduler, told))
+        report(0)
+        parts = dict(_parts(study, (), workers, scheduler, report))
+        # In the order of the chunks, whichever worker finished first.
         rows = tuple(row for number in sorted(parts) for row in parts[number])
         certified = sum(bool(row.get("certified")) for row in rows)
         refused = sum("error" in row for row in rows)
-        return Outcome(study, None, 0, certified, refused, time.perf_counter() - clock, rows)
-    with Store(study, out) as store:
+        return StudyOutcome(
+            study, None, 0, certified, refused, time.perf_counter() - clock, rows
+        )
+    with StudyStore(study, out) as store:
+        # Only whole parts with the right fingerprint count: damaged ones are computed again.
         there = store.found()
         found = sum(study.rows_in(number) for number in there)
-        told(found, study.size)
+        report(found)
         try:
-            for number, part in _parts(study, there, workers, scheduler, told):
+            for number, part in _parts(study, there, workers, scheduler, report):
+                # Each part is durable before the next one is reported.
                 store.put(number, part)
         except CheckFailed as failed:
             raise CheckFailed(
@@ -134,7 +145,9 @@ def run_study(
             ) from None
         store.finish()
         certified, refused = store.tally()
-        return Outcome(study, store.out, found, certified, refused, time.perf_counter() - clock)
+        return StudyOutcome(
+            study, store.out, found, certified, refused, time.perf_counter() - clock
+        )
 
 
 def _parts(
@@ -142,29 +155,27 @@ def _parts(
     there: Iterable[int],
     workers: int | None,
     scheduler: str | None,
-    told: Callback,
-) -> Iterator[tuple[int, list[Row]]]:
+    report: Callable[[int], None],
+) -> Iterator[tuple[int, list[StudyRow]]]:
     there = set(there)
     done = sum(study.rows_in(number) for number in there)
+    # Nothing to compute: do not start workers.
     if done == study.size:
         return
     chunks = study.chunks(without=there)
     if workers is not None or scheduler is not None:
+        # Any order: the store sorts by the number of the chunk.
         for chunk, rows in compute(chunks, workers=workers, scheduler=scheduler):
             yield chunk.number, rows
             done += len(rows)
-            told(done, study.size)
+            report(done)
         return
     for chunk in chunks:
         rows = []
         for row in chunk.rows():
             rows.append(row)
-            told(done := done + 1, study.size)
+            report(done := done + 1)
         yield chunk.number, rows
-
-
-def _untold(done: int, size: int) -> None:
-    """Tell nobody."""
 
 
 # -- on many processes ---------------------------------------------------------------------------
@@ -172,7 +183,7 @@ def _untold(done: int, size: int) -> None:
 
 def compute(
     chunks: Iterable[Chunk], *, workers: int | None = None, scheduler: str | None = None
-) -> Iterator[tuple[Chunk, list[Row]]]:
+) -> Iterator[tuple[Chunk, list[StudyRow]]]:
     """Yield chunks with their rows as they are finished, in any order.
 
     Parameters
@@ -193,20 +204,27 @@ def compute(
     """
     here = _on_this_machine(iter(chunks), 1 if workers is None else workers)
     lost: list[str] = []
-    with contextlib.closing(here if scheduler is None else _on(scheduler, iter(chunks))) as fates:
+    # Closing the generator ends the workers, also when the caller breaks off.
+    with contextlib.closing(
+        here if scheduler is None else _on(scheduler, iter(chunks))
+    ) as fates:
         for chunk, fate in fates:
             if isinstance(fate, str):
                 lost.append(fate)
                 continue
             version, rows = fate
+            # Another version could compute other rows, and they would be mixed in one table.
             if version != build():
                 raise CheckFailed(
                     f"a worker has tightrope {version}, this is {build()}: install the same code "
                     "everywhere"
                 )
             yield chunk, rows
+    # The other chunks are finished first: what can be kept is kept.
     if lost:
-        raise CheckFailed(lost[0] + (f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""))
+        raise CheckFailed(
+            lost[0] + (f" (and {len(lost) - 1} more)" if len(lost) > 1 else "")
+        )
 
 
 # -- processes of this machine ------------------------------------------------------------------
@@ -223,19 +241,27 @@ def _on_this_machine(
         idle = [started.enter_context(_Worker()) for _ in range(workers)]
         busy: dict[Any, tuple[_Worker, Chunk]] = {}
         while True:
+            # Chunks whose worker died come first.
             while idle and (chunk := waiting.pop() if waiting else next(chunks, None)):
                 worker = idle.pop()
-                worker.line.send(chunk)
+                # One that died while idle refuses the chunk; wait() hears its end below.
+                with contextlib.suppress(OSError):
+                    worker.line.send(chunk)
                 busy[worker.line] = worker, chunk
             if not busy:
                 break
+            # Blocks until a worker answers or dies; both make its pipe readable.
             for line in wait(list(busy)):
                 worker, chunk = busy.pop(line)
                 try:
                     fate: Fate = worker.line.recv()
-                except (EOFError, OSError):  # it died: its chunk is tried again, by a new one
+                except (
+                    EOFError,
+                    OSError,
+                ):  # it died: its chunk is tried again, by a new one
                     worker = started.enter_context(_Worker())
                     failed[chunk.number] += 1
+                    # A chunk that kills its worker each time would otherwise run for ever.
                     if failed[chunk.number] < tries:
                         waiting.append(chunk)
                     else:
@@ -249,6 +275,7 @@ class _Worker:
     """A process that designs one chunk after the other until its pipe is closed."""
 
     def __enter__(self) -> _Worker:
+        # spawn: a fork would copy threads of linear algebra in an unknown state.
         context = multiprocessing.get_context("spawn")
         self.line, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs,), daemon=True)
@@ -266,11 +293,15 @@ class _Worker:
 def _work(line: Any) -> None:
     from threadpoolctl import threadpool_limits
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked hears it, and ends this process
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # who asked hears it, and ends this process
+    # One thread each: the processes share the cores already.
     with threadpool_limits(1), contextlib.suppress(EOFError, OSError):
         while True:
             chunk = line.recv()
             try:
+                # A failure is a result as well, so that the worker lives on.
                 fate: Fate = design_chunk(chunk)
             except Exception as problem:
                 fate = _failed(chunk, problem)
@@ -301,7 +332,11 @@ def _on(scheduler: str, chunks: Iterator[Chunk]) -> Generator[tuple[Chunk, Fate]
 
 
 def _stream(
-    client: Any, chunks: Iterator[Chunk], where: str, ahead: int = 4, recount: float = 2.0
+    client: Any,
+    chunks: Iterator[Chunk],
+    where: str,
+    ahead: int = 4,
+    recount: float = 2.0,
 ) -> Generator[tuple[Chunk, Fate]]:
     """Keep so many chunks under way for each worker that none waits for the next.
 
@@ -309,15 +344,18 @@ def _stream(
     """
     from distributed import as_completed
 
+    # Unique in this run, so that equal chunks of two runs are not confused.
     run = uuid.uuid4().hex[:12]
     asked: dict[Any, Chunk] = {}
     finished = as_completed()
-    counted, threads = -math.inf, 1
+    counted = -math.inf
+    threads = 1
 
     def fill() -> None:
         nonlocal counted, threads
         if time.monotonic() - counted > recount:
             counted, threads = time.monotonic(), max(1, sum(client.nthreads().values()))
+        # A few chunks ahead for each thread hide the latency of the scheduler.
         for _ in range(ahead * threads - len(asked)):
             chunk = next(chunks, None)
             if chunk is None:
@@ -333,6 +371,7 @@ def _stream(
     for future in finished:
         chunk = asked.pop(future)
         try:
+            # A lost worker is the fate of one chunk; a lost scheduler ends the run.
             fate: Fate = future.result()
         except Exception as problem:
             fate = _why(problem, chunk, where)
@@ -349,6 +388,7 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
 
     if isinstance(problem, KilledWorker):
         return _ended(chunk)
+    # From here on: what will happen to every other chunk as well.
     if isinstance(problem, CancelledError):
         raise CheckFailed(f"{where} went away") from None
     if isinstance(problem, ModuleNotFoundError):
@@ -362,7 +402,9 @@ def _why(problem: Exception, chunk: Chunk, where: str) -> str:
 @contextlib.contextmanager
 def _client(scheduler: str) -> Iterator[Any]:
     if not scheduler.startswith(("tcp://", "tls://")):
-        raise InputError(f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}")
+        raise InputError(
+            f"a scheduler must look like tcp://host:8786, got {scheduler[:80]!r}"
+        )
     from distributed import Client
 
     client = None
@@ -391,9 +433,11 @@ def _client(scheduler: str) -> Iterator[Any]:
 @contextlib.contextmanager
 def _interrupts_kept_from_children() -> Iterator[None]:
     """Start processes that ignore Ctrl-C: this one hears it, and ends them in good order."""
+    # Signal handlers can only be set in the main thread.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    # Children inherit "ignore": Ctrl-C in a terminal goes to the whole process group.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -406,8 +450,13 @@ def _logs_off() -> Iterator[None]:
     """Keep Dask from writing: what matters is raised."""
     with contextlib.suppress(ImportError):
         import distributed  # noqa: F401  gives each of its loggers a level of its own
-    known = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    known = [
+        name
+        for name in logging.root.manager.loggerDict
+        if name.startswith("distributed")
+    ]
     loggers = [logging.getLogger(name) for name in (*known, "tornado", "asyncio")]
+    # Restored afterwards: the caller may use Dask as well.
     before = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

@@ -23,15 +23,15 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize import ROUTES, Design, design
 from tightrope.queries import Neighbours, query as read_query
 
-#: One design of a study; see ``tightrope.studies.COLUMNS`` for what stands in it.
-Row = dict[str, Any]
+#: One design of a study; see ``tightrope.studies.COLUMNS`` for its columns.
+StudyRow = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Chunk:
     """A piece of a study that is computed in one go: neighbouring levels, the rest the same.
 
-    A chunk is all that a worker is told. What stands in a file is carried along as a value, so
+    A chunk is all that a worker receives. The contents of files travel as values, so
     that workers need not see the file.
 
     Attributes
@@ -68,7 +68,7 @@ class Chunk:
     time_limit: float | None
     epsilons: tuple[Epsilon, ...]
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StudyRow]:
         """Yield the rows; each design starts from the one before, the first from none.
 
         A design that is refused gives a row with an ``error`` and no numbers.
@@ -79,7 +79,7 @@ class Chunk:
         """
         warm: Design | None = None
         for step, level in enumerate(self.epsilons):
-            row: Row = {
+            row: StudyRow = {
                 "place": self.place + step,
                 "query": self.query,
                 "neighbours": self.neighbours,
@@ -90,20 +90,28 @@ class Chunk:
             }
             try:
                 graph = self._graph
+                # A neighbouring level is a good warm start; the first of a chunk has none.
                 warm = design(
                     graph, level, self._consumer(graph), self.route, self.gap,
                     time_limit=self.time_limit, warm=warm,
                 )  # fmt: skip
+            # A refusal is a row: one impossible combination must not end the study.
             except TightropeError as refused:
-                yield row | {"route": self.route, "error": " ".join(str(refused).split())}
+                yield row | {
+                    "route": self.route,
+                    "error": " ".join(str(refused).split()),
+                }
                 continue
-            if warm.stopped and (self.time_limit is None or warm.seconds < self.time_limit):
+            if warm.stopped and (
+                self.time_limit is None or warm.seconds < self.time_limit
+            ):
                 # The engine answers an interrupt with the best it has; a study goes on with
                 # another run.
                 raise KeyboardInterrupt
-            found = warm.as_dict()
-            del found["minimised"]
-            yield row | found
+            result = warm.as_dict()
+            # Rows of a study always minimise the loss, so the column would be constant.
+            del result["minimised"]
+            yield row | result
 
     @property
     def _graph(self) -> AnswerGraph:
@@ -113,6 +121,7 @@ class Chunk:
 
     def _consumer(self, graph: AnswerGraph) -> Consumer:
         for value in (self.known, self.cost):
+            # A file that did not fit this query: its refusal becomes the row's error.
             if isinstance(value, TightropeError):
                 raise value
         return Consumer.of(graph, prior=self.known, loss=self.cost)
@@ -124,7 +133,7 @@ def _listed(text: str, neighbours: str) -> AnswerGraph:
     return read_query(text, neighbours=neighbours).graph
 
 
-def design_chunk(chunk: Chunk) -> tuple[str, list[Row]]:
+def design_chunk(chunk: Chunk) -> tuple[str, list[StudyRow]]:
     """Compute a chunk; return the version and code that did it, and the rows.
 
     >>> version, rows = design_chunk(next(Study.of("path(4)", "ln(2),ln(3)").chunks()))
@@ -219,18 +228,31 @@ class Study:
         tightrope.errors.InputError: binomial needs answers on a line, which cycle(5) does not ...
         """
         near = Neighbours.of(neighbours)
-        asked, known, costs = _several(queries), _several(priors), _several(losses)
-        at = levels(epsilons) if isinstance(epsilons, str) else [Epsilon.of(e) for e in epsilons]
-        forced = (routes,) if routes is None or isinstance(routes, str) else tuple(routes)
+        asked = _several(queries)
+        known = _several(priors)
+        costs = _several(losses)
+        at = (
+            levels(epsilons)
+            if isinstance(epsilons, str)
+            else [Epsilon.of(e) for e in epsilons]
+        )
+        forced = (
+            (routes,) if routes is None or isinstance(routes, str) else tuple(routes)
+        )
         if not (asked and at and known and costs and forced):
-            raise InputError("a study needs at least one query, level, prior, loss and route")
+            raise InputError(
+                "a study needs at least one query, level, prior, loss and route"
+            )
         if not 0 < gap < 1:
             raise InputError(f"the gap must be between 0 and 1, got {gap}")
         if chunk < 1:
             raise InputError(f"a chunk must hold at least one design, got {chunk}")
         for route in forced:
             if route is not None and route not in ROUTES:
-                raise InputError(f"route must be one of {', '.join(ROUTES)}, got {route!r}")
+                raise InputError(
+                    f"route must be one of {', '.join(ROUTES)}, got {route!r}"
+                )
+        # Read before anything runs: a typo in the last query must not cost hours.
         questions = [read_query(text, neighbours=near) for text in asked]
         asked = tuple(question.text for question in questions)
         graphs = [question.graph for question in questions]
@@ -238,15 +260,29 @@ class Study:
             _fits_one(text, graphs, read_prior)
         for text in costs:
             _fits_one(text, graphs, read_loss)
+        # Content, not name, identifies a file: its digest is part of the fingerprint.
         named = {text for text in (*asked, *known, *costs) if _names_a_file(text)}
         digests = tuple((text, _digest(text)) for text in sorted(named))
         if time_limit is not None and not time_limit > 0:
-            raise InputError(f"the time limit must be above 0 seconds, got {time_limit}")
+            raise InputError(
+                f"the time limit must be above 0 seconds, got {time_limit}"
+            )
         study = cls(
-            asked, tuple(at), known, costs, forced, near.value, gap, chunk, digests, time_limit
+            asked,
+            tuple(at),
+            known,
+            costs,
+            forced,
+            near.value,
+            gap,
+            chunk,
+            digests,
+            time_limit,
         )
         if study.size > (most := 10_000_000):
-            raise InputError(f"a study has at most {most:,} designs, got {study.size:,}: split it")
+            raise InputError(
+                f"a study has at most {most:,} designs, got {study.size:,}: split it"
+            )
         return study
 
     @property
@@ -290,6 +326,7 @@ class Study:
         >>> study.rows_in(0), study.rows_in(1)
         (4, 2)
         """
+        # Pieces of one kind follow each other; only the last may be shorter.
         first = number % self._pieces * self.chunk
         return min(self.chunk, len(self.epsilons) - first)
 
@@ -323,9 +360,13 @@ class Study:
             return found
 
         firsts = range(0, len(self.epsilons), self.chunk)
-        cases = itertools.product(self.queries, self.priors, self.losses, self.routes, firsts)
+        cases = itertools.product(
+            self.queries, self.priors, self.losses, self.routes, firsts
+        )
+        # The number of a chunk depends on the study alone, so a later run finds the same.
         for number, (query, prior, loss, route, first) in enumerate(cases):
             if number not in done:
+                # Rows of one kind are contiguous: the levels run fastest.
                 place = number // self._pieces * len(self.epsilons) + first
                 yield Chunk(
                     number, place, query, prior, loss,
@@ -338,11 +379,15 @@ class Study:
     def _check_files(self) -> None:
         for text, digest in self.files:
             if _digest(text) != digest:
-                raise InputError(f"the file of {text} has changed since the study was described")
+                raise InputError(
+                    f"the file of {text} has changed since the study was described"
+                )
 
     @property
     def _kinds(self) -> int:
-        return len(self.queries) * len(self.priors) * len(self.losses) * len(self.routes)
+        return (
+            len(self.queries) * len(self.priors) * len(self.losses) * len(self.routes)
+        )
 
     @property
     def _pieces(self) -> int:
@@ -359,13 +404,16 @@ def _several(given: str | Sequence[str]) -> tuple[str, ...]:
     return texts
 
 
-def _fits_one(text: str, graphs: Sequence[AnswerGraph], read: Callable[..., Any]) -> None:
+def _fits_one(
+    text: str, graphs: Sequence[AnswerGraph], read: Callable[..., Any]
+) -> None:
     refusals = []
     for graph in graphs:
         try:
             read(text, graph)
             return
         except TightropeError as refused:
+            # The first refusal explains most; all of them would be a page.
             refusals.append(refused)
     raise refusals[0]
 
@@ -379,7 +427,9 @@ def _digest(text: str) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as refused:
-        raise InputError(f"{str(path)[:80]!r} cannot be read: {refused.strerror}") from None
+        raise InputError(
+            f"{str(path)[:80]!r} cannot be read: {refused.strerror}"
+        ) from None
 
 
 def levels(text: str, most: int = 100_000) -> list[Epsilon]:
@@ -397,10 +447,15 @@ def levels(text: str, most: int = 100_000) -> list[Epsilon]:
         raise InputError(f"a range of ε must look like 0.5:2:0.1, got {text!r}")
     low, high, step = (Epsilon.of(part) for part in parts)
     if low.base or high.base or step.base:
-        raise InputError(f"a range of ε needs plain numbers; list levels instead, got {text!r}")
+        raise InputError(
+            f"a range of ε needs plain numbers; list levels instead, got {text!r}"
+        )
+    # Exact fractions: 0.1:3:0.1 must end at 3.
     count = (high.multiple - low.multiple) / step.multiple
     if count < 0 or count > most:
-        raise InputError(f"a range must rise and have at most {most} levels, got {text!r}")
+        raise InputError(
+            f"a range must rise and have at most {most} levels, got {text!r}"
+        )
     return [Epsilon(low.multiple + k * step.multiple) for k in range(int(count) + 1)]
 
 
@@ -413,9 +468,13 @@ def build() -> str:
     """
     package = Path(tightrope.__file__).parent
     files = set(package.glob("*.py"))
+    # Rooms that a row depends on; a change elsewhere keeps the fingerprint.
     rooms = "graphs queries phi channels consumers mechanisms optimize studies"
     files.update(*((package / room).rglob("*.py") for room in rooms.split()))
     total = hashlib.sha256()
     for file in sorted(files):
-        total.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
+        total.update(
+            # The name is hashed as well, and a zero byte separates it from the content.
+            file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes()
+        )
     return f"{tightrope.__version__}+{total.hexdigest()[:12]}"

@@ -15,10 +15,10 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TightropeError
 from tightrope.graphs import read_graph, read_points, write_graph
 from tightrope.queries import Neighbours, Query, query, usual_loss
-from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
+from tightrope.studio.state import GRAPH_FILE, ConsumerText, PageState
 
 
-class Refused(TightropeError):
+class FieldError(TightropeError):
     """What a field holds cannot be used.
 
     Parameters
@@ -30,7 +30,7 @@ class Refused(TightropeError):
 
     Examples
     --------
-    >>> Refused("epsilon", "ε must be positive, got -1").field
+    >>> FieldError("epsilon", "ε must be positive, got -1").field
     'epsilon'
     """
 
@@ -52,14 +52,15 @@ def blame(field: str) -> Iterator[None]:
     ...     Epsilon.of(-1)
     Traceback (most recent call last):
     ...
-    tightrope.studio.asking.Refused: ε must be positive, got -1
+    tightrope.studio.asking.FieldError: ε must be positive, got -1
     """
     try:
         yield
-    except Refused:
+    # The innermost field is the right one: do not blame the outer one instead.
+    except FieldError:
         raise
     except TightropeError as refused:
-        raise Refused(field, str(refused)) from None
+        raise FieldError(field, str(refused)) from None
 
 
 #: Most answers of a graph or prior that is uploaded.
@@ -72,10 +73,13 @@ def refuse_files(field: str, text: str) -> None:
     >>> refuse_files("prior", "file:secret.csv")
     Traceback (most recent call last):
     ...
-    tightrope.studio.asking.Refused: files come in by upload here, got 'file:secret.csv'
+    tightrope.studio.asking.FieldError: files come in by upload here, got 'file:secret.csv'
     """
+    # Threat: a link with file:/etc/passwd would show the content in an error message.
     if re.match(r"\s*(graph|points|file)\s*:", text, re.I):
-        raise Refused(field, f"files come in by upload here, got {text.strip()[:60]!r}")
+        raise FieldError(
+            field, f"files come in by upload here, got {text.strip()[:60]!r}"
+        )
 
 
 @functools.lru_cache(maxsize=16)
@@ -91,6 +95,7 @@ def query_of(question: str, graph: str, neighbours: str) -> Query:
         refuse_files("question", question)
         with blame("question"):
             return query(question, neighbours=neighbours)
+    # The readers take paths: the text goes through a private folder, removed afterwards.
     with _as_file("question", GRAPH_FILE, graph.encode()) as path:
         return Query(f"graph:{GRAPH_FILE}", read_graph(path), Neighbours.of(neighbours))
 
@@ -104,42 +109,44 @@ def _as_file(field: str, name: str, data: bytes) -> Iterator[Path]:
         try:
             yield path
         except InputError as wrong:
+            # The name of the temporary folder means nothing to the user.
             raise InputError(str(wrong).replace(f"{folder}/", "")) from None
 
 
-def query_in(state: State) -> Query:
+def query_in(state: PageState) -> Query:
     """Return the query of a state.
 
-    >>> query_in(State(question="sum(3,2)")).text
+    >>> query_in(PageState(question="sum(3,2)")).text
     'sum(3,2)'
     """
     return query_of(state.question, state.graph, state.neighbours)
 
 
-def people_of(state: State) -> tuple[int, int]:
+def people_of(state: PageState) -> tuple[int, int]:
     """Return how many people there are, and how many values one may have.
 
     What the state does not say, the question does; where that does not say either, there are 100
     people with two values.
 
-    >>> people_of(State(question="sum(20,3)")), people_of(State(individuals=7, values=4))
+    >>> people_of(PageState(question="sum(20,3)")), people_of(PageState(individuals=7, values=4))
     ((20, 4), (7, 4))
     """
     if state.individuals and state.values:
         return state.individuals, state.values
     try:
         asked = query_in(state)
-    except Refused:
+    except FieldError:
         return state.individuals or 100, state.values or 2
     known = 2 if asked.values is None else len(asked.values)
     absent = asked.neighbours.allows_absent and asked.values is not None
+    # Absence is one more value an attacker has to guess among.
     return state.individuals or asked.individuals or 100, state.values or known + absent
 
 
-def level_in(state: State) -> Epsilon:
+def level_in(state: PageState) -> Epsilon:
     """Return the privacy level of a state.
 
-    >>> str(level_in(State()))
+    >>> str(level_in(PageState()))
     'ln(2)'
     """
     with blame("epsilon"):
@@ -149,7 +156,7 @@ def level_in(state: State) -> Epsilon:
 def consumer_of(consumer: ConsumerText, query: Query) -> Consumer:
     """Return a consumer as the library's consumer.
 
-    >>> consumer_of(ConsumerText("mayor", prior="binomial(.3)"), query_in(State()))
+    >>> consumer_of(ConsumerText("mayor", prior="binomial(.3)"), query_in(PageState()))
     <Bayesian consumer mayor: Prior over 6 answers, absolute loss>
     """
     refuse_files("prior", consumer.prior)
@@ -169,6 +176,7 @@ def safe_name(name: str, fallback: str) -> str:
     ('passwd.csv', 'a_b.csv')
     """
     last = PurePosixPath(name.replace("\\", "/")).name
+    # The end of the name is kept, because it holds the ending; leading dots would hide the file.
     kept = re.sub(r"[^A-Za-z0-9._-]", "_", last)[-80:].lstrip(".")
     return kept or fallback
 
@@ -202,15 +210,18 @@ def graph_from_upload(name: str, data: bytes, kind: str) -> str:
         return goal.read_text(encoding="utf-8")
 
 
-def prior_from_upload(state: State, name: str, data: bytes) -> str:
+def prior_from_upload(state: PageState, name: str, data: bytes) -> str:
     r"""Return an uploaded prior as a list of numbers.
 
-    >>> prior_from_upload(State(question="path(2)"), "p.csv", b"0.25\n0.75\n")
+    >>> prior_from_upload(PageState(question="path(2)"), "p.csv", b"0.25\n0.75\n")
     '1/4,3/4'
     """
     asked = query_in(state)
     with _as_file("prior", safe_name(name, "prior.csv"), data) as path:
         if asked.graph.size > UPLOADED_ANSWERS:
-            raise InputError(f"the page takes priors over at most {UPLOADED_ANSWERS} answers")
+            raise InputError(
+                f"the page takes priors over at most {UPLOADED_ANSWERS} answers"
+            )
         found = prior(f"file:{path.name}", asked.graph, folder=str(path.parent))
+        # Exact fractions, so that a uniform prior stays exactly uniform.
         return ",".join(str(share) for share in found.exact)

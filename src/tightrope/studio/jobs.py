@@ -11,12 +11,16 @@ import contextlib
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import in_one_line
-from tightrope.studio.asking import Refused
+from tightrope.progress import Progress, ProgressCallback
+from tightrope.studio.asking import FieldError
+
+if TYPE_CHECKING:
+    from tightrope.studio.tables import TableAsked
 
 
 class Ended(Exception):
@@ -29,6 +33,7 @@ def context() -> Any:
     >>> context().get_start_method() in ("forkserver", "spawn")
     True
     """
+    # fork copies locks of other threads in whatever state they are; forkserver has no threads.
     if "forkserver" in multiprocessing.get_all_start_methods():
         made = multiprocessing.get_context("forkserver")
         # Loaded once; every job starts from a copy of the process that has them.
@@ -47,7 +52,7 @@ def warm_up() -> None:
         ensure_running()
 
 
-class Job:
+class WorkerJob:
     """One call in a process of its own.
 
     Parameters
@@ -57,7 +62,7 @@ class Job:
     arguments
         What it is called with.
     progress
-        Told each report; then the function gets a callable as its last argument.
+        Called with each report; then the function gets a callable as its last argument.
 
     Attributes
     ----------
@@ -67,7 +72,7 @@ class Job:
     Examples
     --------
     >>> async def length():
-    ...     return await Job(len, "abc").result
+    ...     return await WorkerJob(len, "abc").result
     >>> asyncio.run(length())
     3
     """
@@ -76,7 +81,7 @@ class Job:
         self,
         function: Callable[..., Any],
         *arguments: Any,
-        progress: Callable[[Any], None] | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         self._progress = progress
         self._loop = asyncio.get_running_loop()
@@ -84,8 +89,11 @@ class Job:
         chosen = context()
         self._ours, theirs = chosen.Pipe()
         self._process = chosen.Process(
-            target=_work, args=(theirs, function, arguments, progress is not None), daemon=True
+            target=_work,
+            args=(theirs, function, arguments, progress is not None),
+            daemon=True,
         )
+        # A thread: starting a process and reading its pipe both block the event loop.
         threading.Thread(target=self._read, args=(theirs,), daemon=True).start()
 
     def stop(self) -> None:
@@ -97,7 +105,9 @@ class Job:
         """End the work now, without a result, unless there is one."""
         if self.result.done():
             return
+        # Set before the kill, so that the reader's "ended without a result" is not reported.
         self.result.set_exception(Ended())
+        # Retrieve it once: asyncio warns of exceptions that nobody looked at.
         self.result.exception()
         if self._process.pid is not None:
             self._process.kill()
@@ -110,14 +120,17 @@ class Job:
             if self.result.done():  # ended while it was started
                 self._process.kill()
             while True:
+                # Blocks until the process says something; EOFError means that it died.
                 kind, value = self._ours.recv()
                 if kind != "progress":
                     break
                 self._tell(self._report, value)
         except (EOFError, OSError):
-            kind, value = "refused", ("page", "the work ended without a result (out of memory?)")
+            kind = "refused"
+            value = ("page", "the work ended without a result (out of memory?)")
         self._tell(self._finish, kind, value)
         # Not closed: ``end`` may look at it until the loop knows the result.
+        # Reap the process, or it stays as a zombie.
         self._process.join()
         self._ours.close()
 
@@ -126,44 +139,54 @@ class Job:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(what, *values)
 
-    def _report(self, value: Any) -> None:
+    def _report(self, now: Progress) -> None:
         if self._progress is not None and not self.result.done():
-            self._progress(value)
+            self._progress(now)
 
     def _finish(self, kind: str, value: Any) -> None:
+        # The first outcome counts: a result may cross an end() on its way.
         if self.result.done():
             return
         if kind == "done":
             self.result.set_result(value)
         else:
-            self.result.set_exception(Refused(*value))
+            self.result.set_exception(FieldError(*value))
 
 
 def _work(
-    theirs: Connection, function: Callable[..., Any], arguments: Any, told: bool, pause: float = 0.1
+    theirs: Connection,
+    function: Callable[..., Any],
+    arguments: Any,
+    reports: bool,
+    pause: float = 0.1,
 ) -> None:
     """Run in the process: call the function, report progress, send the result.
 
-    Between two reports of progress there are ``pause`` seconds at least.
+    Between two reports of the same step there are ``pause`` seconds at least.
     """
     last = 0.0
+    step = ""
     stopped = False
 
-    def report(value: Any) -> bool:
-        nonlocal last, stopped
-        now = time.monotonic()
-        if isinstance(value, str) or now - last >= pause:
-            last = now
-            theirs.send(("progress", value))
+    def report(now: Progress) -> bool:
+        nonlocal last, step, stopped
+        clock = time.monotonic()
+        # Progress is throttled: a fast loop would flood the page.
+        if now.step != step or clock - last >= pause:
+            last = clock
+            step = now.step
+            theirs.send(("progress", now))
+        # The answer to a report tells the work whether to go on.
         while theirs.poll():
             stopped = theirs.recv() == "stop" or stopped
         return stopped
 
     try:
-        result = function(*arguments, report) if told else function(*arguments)
+        result = function(*arguments, report) if reports else function(*arguments)
         theirs.send(("done", result))
+    # Only one line crosses the pipe: a traceback may hold values of the table.
     except Exception as problem:
-        field = problem.field if isinstance(problem, Refused) else "page"
+        field = problem.field if isinstance(problem, FieldError) else "page"
         theirs.send(("refused", (field, in_one_line(problem))))
 
 
@@ -180,18 +203,19 @@ class Slots:
     """
 
     def __init__(self) -> None:
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, WorkerJob] = {}
 
     async def run(
         self,
         slot: str,
         function: Callable[..., Any],
         *arguments: Any,
-        progress: Callable[[Any], None] | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Any:
         """End what runs in the slot, run the function there and return its result."""
+        # One job for each slot: the newest question replaces the older one.
         self.end(slot)
-        job = self._jobs[slot] = Job(function, *arguments, progress=progress)
+        job = self._jobs[slot] = WorkerJob(function, *arguments, progress=progress)
         return await job.result
 
     def stop(self, slot: str) -> None:
@@ -206,5 +230,47 @@ class Slots:
 
     def end_all(self, but: str = "release") -> None:
         """End all work of the page, but what has been paid for."""
+        # Paid work goes on without its page: the answer is recorded in the ledger.
         for slot in [slot for slot in self._jobs if slot != but]:
             self.end(slot)
+
+
+class RunningReleases:
+    """The releases in progress in this studio, whichever page started them.
+
+    A reload ends a page, not the release that was paid on it: the next page lists it.
+
+    Examples
+    --------
+    >>> from tightrope.studio.tables import TableAsked
+    >>> releases = RunningReleases()
+    >>> with releases.running(TableAsked(ledger="ledger.db", key="k")):
+    ...     [asked.key for asked in releases.of_ledger("ledger.db")]
+    ['k']
+    >>> releases.of_ledger("ledger.db")
+    []
+    """
+
+    def __init__(self) -> None:
+        self._running: list[TableAsked] = []
+        self.watchers: list[Callable[[], None]] = []
+
+    def of_ledger(self, ledger: str) -> list[TableAsked]:
+        """Return what is being released from a ledger."""
+        return [asked for asked in self._running if asked.ledger == ledger]
+
+    @contextlib.contextmanager
+    def running(self, asked: TableAsked) -> Iterator[None]:
+        """List a release while it runs; every page hears of its start and its end."""
+        self._running.append(asked)
+        self._notify()
+        try:
+            yield
+        finally:
+            self._running.remove(asked)
+            self._notify()
+
+    def _notify(self) -> None:
+        # A copy: a watcher may remove itself.
+        for watcher in tuple(self.watchers):
+            watcher()

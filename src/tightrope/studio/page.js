@@ -4,6 +4,17 @@ window.showState = (state) => {
   if (state) url.searchParams.set('state', state); else url.searchParams.delete('state');
   window.history.replaceState(window.history.state, '', url);
 };
+// So is the panel: a reload stays on it, and the browser's buttons go back and forth.
+window.showPanel = (name) => {
+  const here = window.location.hash.slice(1) || 'table';
+  if (here === name) return;
+  const url = new URL(window.location);
+  url.hash = name;
+  window.history.pushState(window.history.state, '', url);
+};
+window.tellPanel = () => emitEvent('went', window.location.hash.slice(1) || 'table');
+window.addEventListener('popstate', () => tellPanel());
+document.documentElement.lang = 'en';
 // The keys of the page; no other key leaves the browser.
 document.addEventListener('keydown', (event) => {
   const key = event.key.toLowerCase();
@@ -27,4 +38,8 @@ document.addEventListener('keydown', (event) => {
 window.addEventListener('unhandledrejection', (event) => {
   const words = String(event.reason?.message ?? event.reason);
   if (/displayed plot div/.test(words)) event.preventDefault();
+});
+// Whoever comes back to this tab sees the ledger as it is now.
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'visible') emitEvent('seen');
 });

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.report.drawings import COLOURS, TRIANGLE, GraphDrawing, HeatMap, around
-from tightrope.studio.asking import Refused
+from tightrope.studio.asking import FieldError
 from tightrope.studio.work import Compared
 
-TEAL, GREY = "#0f9d8a", "#8a94a0"
+TEAL = "#0f9d8a"
+GREY = "#8a94a0"
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
 
@@ -51,8 +52,16 @@ def _hidden() -> dict[str, Any]:
     return {"visible": False, "fixedrange": True}
 
 
-def _bars(xs: Iterable[Any], ys: Iterable[Any], colour: Any = TEAL, **more: Any) -> dict[str, Any]:
-    return {"type": "bar", "x": list(xs), "y": list(ys), "marker": {"color": colour}, **more}
+def _bars(
+    xs: Iterable[Any], ys: Iterable[Any], colour: Any = TEAL, **more: Any
+) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": list(xs),
+        "y": list(ys),
+        "marker": {"color": colour},
+        **more,
+    }
 
 
 def safe(text: str) -> str:
@@ -61,6 +70,7 @@ def safe(text: str) -> str:
     >>> safe("<b>a</b>")
     '&lt;b&gt;a&lt;/b&gt;'
     """
+    # Plotly interprets some HTML in labels: names from a file could carry links.
     return html.escape(text, quote=False)
 
 
@@ -98,22 +108,29 @@ def graph_picture(
     faint = 0.25 if tight is not None else 0.8
     data = [_lines(drawing, drawing.edges, GREY, 1.4, faint)]
     if tight is not None:
+        # A reduced drawing may lack ends of an edge.
         heavy = [(place[i], place[j]) for i, j in tight if i in place and j in place]
         data.append(_lines(drawing, heavy, TEAL, 3.0, 1.0))
+    # Smaller dots for more nodes, within readable limits.
     size = max(9.0, min(26.0, 420 / max(len(place), 1)))
     for number, nodes in enumerate(groups):
+        # Concentric rings: a node may belong to several consumers.
         ring = {"size": size + 8 + 7 * number, "color": "rgba(0,0,0,0)"}
         ring["line"] = {"color": COLOURS[number % len(COLOURS)], "width": 3}
         inside = [place[node] for node in nodes if node in place]
         data.append(
-            _dots(drawing, inside, ring) | {"name": f"consumer {number + 1}", "hoverinfo": "name"}
+            _dots(drawing, inside, ring)
+            | {"name": f"consumer {number + 1}", "hoverinfo": "name"}
         )
     if len(place) <= 40:
         # Behind the dots, and as large as the outermost ring, so that no ring covers a name.
         room = size + (7 * len(groups) + 4 if groups else 0)
         marked = {node for nodes in groups for node in nodes}
+        # Every k-th name, and those of marked answers, or names overlap.
         step = math.ceil(len(place) / most_names)
-        chosen = [k for k, n in enumerate(drawing.nodes) if k % step == 0 or n in marked]
+        chosen = [
+            k for k, n in enumerate(drawing.nodes) if k % step == 0 or n in marked
+        ]
         sides = _sides(drawing)
         short = [name if len(name) <= 8 else f"{name[:7]}…" for name in drawing.names]
         data.append(
@@ -125,7 +142,9 @@ def graph_picture(
                 "hoverinfo": "skip",
             }
         )
-    colours = [COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes]
+    colours = [
+        COLOURS[parts[n] % len(COLOURS)] if parts else TEAL for n in drawing.nodes
+    ]
     look = {"size": size, "color": colours, "line": {"color": "white", "width": 1}}
     hover = {"hovertext": [safe(name) for name in drawing.names], "hoverinfo": "text"}
     data.append(_dots(drawing, range(len(place)), look) | hover)
@@ -133,10 +152,17 @@ def graph_picture(
     wide = _hidden() | {"range": _margin(drawing.points[:, 0], margin)}
     if drawing.is_flat:
         highest = float(drawing.lines()[:, :, 1].max(initial=0.0))
+        # A path is drawn flat, with arcs for its longer edges: the height is that of the arcs.
         high = _hidden() | {"range": [-0.65, max(1.2 * highest, 0.8)]}
     else:
-        high = _hidden() | {"range": _margin(drawing.points[:, 1], margin), "scaleanchor": "x"}
-    return _figure(data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4})
+        high = _hidden() | {
+            "range": _margin(drawing.points[:, 1], margin),
+            # Equal scales: a circle of answers must look round.
+            "scaleanchor": "x",
+        }
+    return _figure(
+        data, xaxis=wide, yaxis=high, margin={"l": 4, "r": 4, "t": 4, "b": 4}
+    )
 
 
 def blank_graph() -> Figure:
@@ -144,7 +170,9 @@ def blank_graph() -> Figure:
     return _figure([], xaxis=_hidden(), yaxis=_hidden())
 
 
-def _dots(drawing: GraphDrawing, chosen: Sequence[int], marker: dict[str, Any]) -> dict[str, Any]:
+def _dots(
+    drawing: GraphDrawing, chosen: Sequence[int], marker: dict[str, Any]
+) -> dict[str, Any]:
     xs, ys = drawing.points[list(chosen)].T.tolist() if len(chosen) else ([], [])
     return {"type": "scatter", "mode": "markers", "x": xs, "y": ys, "marker": marker}
 
@@ -152,6 +180,7 @@ def _dots(drawing: GraphDrawing, chosen: Sequence[int], marker: dict[str, Any]) 
 def _sides(drawing: GraphDrawing) -> list[str]:
     """Return where the names stand: outside a circle of answers, else below or above."""
     points = drawing.points.tolist()
+    # All points on the unit circle: names are placed outside of it.
     if drawing.is_flat or any(abs(math.hypot(x, y) - 1) > 0.01 for x, y in points):
         return ["bottom center" if drawing.is_flat else "top center"] * len(points)
     return [
@@ -162,7 +191,8 @@ def _sides(drawing: GraphDrawing) -> list[str]:
 
 
 def _margin(values: NDArray[np.float64], part: float) -> list[float]:
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     extra = part * (high - low) or 1.0
     return [low - extra, high + extra]
 
@@ -176,18 +206,24 @@ def _lines(
 ) -> dict[str, Any]:
     """One trace of all edges, with a gap after each."""
     lines = drawing.lines(edges, steps=17)
-    xs, ys = ([at for line in lines[:, :, k].tolist() for at in (*line, None)] for k in (0, 1))
+    # None breaks the line between two edges, so that one trace draws all of them.
+    xs, ys = (
+        [at for line in lines[:, :, k].tolist() for at in (*line, None)] for k in (0, 1)
+    )
     look = {"color": colour, "width": width}
     return {"type": "scatter", "mode": "lines", "x": xs, "y": ys, "line": look,
             "opacity": opacity, "hoverinfo": "skip"}  # fmt: skip
 
 
-def level_picture(intervals: Sequence[Sequence[float | None]], level: float | None) -> Figure:
+def level_picture(
+    intervals: Sequence[Sequence[float | None]], level: float | None
+) -> Figure:
     """Draw the ε axis: shaded where the tight-constraints mechanism exists, a mark at ε.
 
     >>> len(level_picture([[0.7, None]], 1.0)["layout"]["shapes"])
     2
     """
+    # The axis grows with ε, or the mark would be outside.
     end = max(LAST_LEVEL, 1.1 * (level or 0))
     shapes: list[dict[str, Any]] = [
         {"type": "rect", "xref": "x", "yref": "paper", "x0": low,
@@ -220,7 +256,10 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     [0.5]
     """
     drawn = [bar for bar in bars if bar.loss is not None]
-    values = [1 - bar.loss if is_binary else bar.loss for bar in drawn if bar.loss is not None]
+    # A chance is 1 - loss under binary loss.
+    values = [
+        1 - bar.loss if is_binary else bar.loss for bar in drawn if bar.loss is not None
+    ]
     known = {"bound": GREY, "optimum": TEAL}
     colours = [known.get(bar.name, COLOURS[0]) for bar in drawn]
     trace = _bars(
@@ -231,8 +270,14 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
     words = "chance of a right answer" if is_binary else "expected loss"
     return _figure(
         [trace],
+        # Room on the right for the number behind each bar.
         xaxis=_axis(words, range=[0, 1.18 * max(values) or 1]),
-        yaxis={"autorange": "reversed", "automargin": True, "fixedrange": True, "ticksuffix": " "},
+        yaxis={
+            "autorange": "reversed",
+            "automargin": True,
+            "fixedrange": True,
+            "ticksuffix": " ",
+        },
         bargap=0.35,
     )
 
@@ -251,9 +296,11 @@ def heat_picture(
     logarithmic
         Whether colours stand for powers of ten.
     """
+    # Six digits: the full floats would triple what is sent to the browser.
     values = [[float(f"{value:.6g}") for value in row] for row in heat.values.tolist()]
     shown: Any = values
     if logarithmic:
+        # log10(0) has no colour.
         shown = [[math.log10(v) if v > 0 else None for v in row] for row in values]
     trace: dict[str, Any] = {
         "type": "heatmap", "z": shown, "colorscale": "Cividis", "xgap": 0, "ygap": 0,
@@ -265,7 +312,9 @@ def heat_picture(
         trace["hovertext"] = [
             [
                 f"true {safe(answer)} → reported {safe(output)}<br>{value:.6g} = {fraction}"
-                for output, value, fraction in zip(heat.outputs, row, fractions, strict=True)
+                for output, value, fraction in zip(
+                    heat.outputs, row, fractions, strict=True
+                )
             ]
             for answer, row, fractions in zip(heat.rows, values, exact, strict=True)
         ]
@@ -277,7 +326,8 @@ def heat_picture(
     return _figure(
         [trace],
         xaxis=_ticks(heat.outputs, "reported") | {"tickangle": 0},
-        yaxis=_ticks(heat.rows, "true answer") | {"autorange": "reversed", "automargin": True},
+        yaxis=_ticks(heat.rows, "true answer")
+        | {"autorange": "reversed", "automargin": True},
         margin={"l": 56, "r": 8, "t": 8, "b": 44},
     )
 
@@ -286,7 +336,12 @@ def _ticks(names: Sequence[str], title: str, most: int = 12) -> dict[str, Any]:
     step = max(1, math.ceil(len(names) / most))
     places = list(range(0, len(names), step))
     texts = [safe(names[k].split(" … ")[0][:12]) for k in places]
-    return {"tickvals": places, "ticktext": texts, "title": {"text": title}, "showgrid": False}
+    return {
+        "tickvals": places,
+        "ticktext": texts,
+        "title": {"text": title},
+        "showgrid": False,
+    }
 
 
 def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
@@ -297,14 +352,23 @@ def prior_picture(shares: Sequence[float], names: Sequence[str]) -> Figure:
     """
     hover = "%{hovertext}: %{y:.6g}<extra></extra>"
     return _figure(
-        [_bars(range(len(shares)), shares, hovertext=list(map(safe, names)), hovertemplate=hover)],
+        [
+            _bars(
+                range(len(shares)),
+                shares,
+                hovertext=list(map(safe, names)),
+                hovertemplate=hover,
+            )
+        ],
         xaxis=_ticks(names, "answer", 8) | {"fixedrange": True, "tickangle": 0},
         yaxis=_axis(rangemode="tozero", automargin=True),
         bargap=0.15,
     )
 
 
-def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -> Figure:
+def error_picture(
+    points: Sequence[tuple[float, float, float]], chosen: float
+) -> Figure:
     """Draw the error against ε: ours, that of the usual noise, and the chosen level.
 
     >>> drawn = error_picture([(0.5, 6.0, 6.0), (1.0, 3.0, 4.0)], 1.0)
@@ -319,10 +383,12 @@ def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -
         for name, errors, colour, dash in (
             ("usual noise", usual, GREY, "dot"), ("this noise", ours, TEAL, "solid"))
     ]  # fmt: skip
+    # The chosen level may have no error that is known in advance.
     here = [error for level, error, _ in points if level == chosen]
     lines.append({"type": "scatter", "mode": "markers", "x": [chosen] * len(here), "y": here,
                   "name": "chosen", "hovertemplate": hover,
                   "marker": {"color": COLOURS[1], "size": 11}})  # fmt: skip
+    # 1, 2, 5 per decade: Plotly's own log ticks drop the leading digit.
     round_ones = [digit * 10.0**power for power in range(-4, 10) for digit in (1, 2, 5)]
     words = [f"{one:.9g}" for one in round_ones]
     ticks: dict[str, Any] = {"type": "log", "tickvals": round_ones, "ticktext": words}
@@ -331,6 +397,19 @@ def error_picture(points: Sequence[tuple[float, float, float]], chosen: float) -
         xaxis=_axis("ε (paid)", **ticks),
         yaxis=_axis("error (95 %)", automargin=True, **ticks),
     )  # fmt: skip
+
+
+def error_words(points: Sequence[tuple[float, float, float]]) -> str:
+    """Return what the picture of errors shows, for whoever does not see it.
+
+    >>> error_words([(0.5, 6, 6), (1, 3, 4)])
+    'The error at each ε: ± 6 at 0.5 (usual noise ± 6), ± 3 at 1 (usual noise ± 4)'
+    """
+    each = (
+        f"± {own:.4g} at {level:.4g} (usual noise ± {usual:.4g})"
+        for level, own, usual in points
+    )
+    return f"The error at each ε: {', '.join(each)}"
 
 
 def noise_picture(noise: Sequence[tuple[float, float]]) -> Figure:
@@ -354,7 +433,8 @@ def noise_picture(noise: Sequence[tuple[float, float]]) -> Figure:
 # -- a graph drawn by clicks --------------------------------------------------------------
 
 #: Width and height of the papers, in pixels.
-SKETCH_SIZE, SIMPLEX_SIZE = (440, 240), (420, 370)
+SKETCH_SIZE = (440, 240)
+SIMPLEX_SIZE = (420, 370)
 #: Most nodes that are drawn by hand.
 MOST_NODES = 60
 
@@ -382,18 +462,24 @@ class Sketch:
         if hit is None:
             if len(self.places) >= MOST_NODES:
                 return self
+            # One more than the largest: two nodes never have one number.
             new = max(self.places, default=-1) + 1
             return replace(self, places={**self.places, new: (x, y)}, waiting=None)
+        # A second click on the same node takes the choice back.
         if self.waiting is None or self.waiting == hit:
             return replace(self, waiting=hit if self.waiting is None else None)
         edge = (min(hit, self.waiting), max(hit, self.waiting))
         kept = tuple(e for e in self.edges if e != edge)
+        # Clicking an existing edge removes it.
         edges = kept if edge in self.edges else (*self.edges, edge)
         return replace(self, edges=edges, waiting=None)
 
     def _at(self, x: float, y: float, reach: float = 16) -> int | None:
-        near = [(math.hypot(x - a, y - b), node) for node, (a, b) in self.places.items()]
+        near = [
+            (math.hypot(x - a, y - b), node) for node, (a, b) in self.places.items()
+        ]
         distance, node = min(near, default=(math.inf, -1))
+        # Within a finger's width counts as a hit.
         return node if distance <= reach else None
 
     def _without(self, node: int) -> Sketch:
@@ -406,12 +492,16 @@ class Sketch:
         for part in filter(str.strip, text.split(",")):
             found = re.fullmatch(r"\s*(\d{1,4})\s*-\s*(\d{1,4})\s*", part)
             if found is None or found[1] == found[2]:
-                raise Refused("question", f"an edge is written 0-1, got {part.strip()[:30]!r}")
+                raise FieldError(
+                    "question", f"an edge is written 0-1, got {part.strip()[:30]!r}"
+                )
             a, b = sorted((int(found[1]), int(found[2])))
             edges[a, b] = None
         nodes = sorted({node for edge in edges for node in edge})
         if len(nodes) > MOST_NODES:
-            raise Refused("question", f"at most {MOST_NODES} answers are drawn, got {len(nodes)}")
+            raise FieldError(
+                "question", f"at most {MOST_NODES} answers are drawn, got {len(nodes)}"
+            )
         return Sketch(_places(nodes, self.places), tuple(edges))
 
     def edge_text(self) -> str:
@@ -421,7 +511,9 @@ class Sketch:
     def json(self) -> str:
         """Return the graph as the text of a JSON file."""
         edges = [list(edge) for edge in self.edges]
-        return json.dumps({"name": "drawn", "nodes": sorted(self.places), "edges": edges})
+        return json.dumps(
+            {"name": "drawn", "nodes": sorted(self.places), "edges": edges}
+        )
 
     def svg(self) -> str:
         """Return the picture."""
@@ -446,9 +538,11 @@ def _places(
 ) -> dict[int, tuple[float, float]]:
     """Return where nodes stand: where they are known to, else on a circle."""
     width, height = SKETCH_SIZE
+    # The y axis of an image points down.
     circle = around(max(len(nodes), 1)) * [95, -90] + [width / 2, height / 2]
     return {
-        node: known.get(node, (x, y)) for node, (x, y) in zip(nodes, circle.tolist(), strict=False)
+        node: known.get(node, (x, y))
+        for node, (x, y) in zip(nodes, circle.tolist(), strict=False)
     }
 
 
@@ -471,6 +565,7 @@ def sketch_of(text: str, known: dict[int, tuple[float, float]] | None = None) ->
     numbers = [*nodes, *(node for edge in edges for node in edge)]
     if data.get("name") != "drawn" or not all(type(node) is int for node in numbers):
         return Sketch()
+    # Every end of an edge must be a node; otherwise the text was not made here.
     if len(set(numbers)) > MOST_NODES or not set(numbers) <= set(nodes):
         return Sketch()
     return Sketch(_places(sorted(nodes), known or {}), edges)
@@ -488,6 +583,7 @@ def place_of(shares: Sequence[float]) -> tuple[float, float]:
     >>> place_of([1, 0, 0])
     (30.0, 340.0)
     """
+    # Barycentric coordinates: the prior weighs the corners.
     x, y = np.asarray(shares) @ CORNERS
     return float(x), float(y)
 
@@ -498,8 +594,10 @@ def prior_at(x: float, y: float, parts: int = 100) -> str:
     >>> prior_at(*place_of([1, 0, 0])), prior_at(210, 236), prior_at(0, 1000)
     ('1,0,0', '33/100,33/100,17/50', '1,0,0')
     """
+    # The inverse: three equations for x, y and the sum 1.
     shares = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), [x, y, 1.0])
     one = min(max(round(parts * shares[0]), 0), parts)
+    # Clamped one after the other, so that the three add up to 1 and none is negative.
     two = min(max(round(parts * shares[1]), 0), parts - one)
     return weights_text([one, two, parts - one - two])
 

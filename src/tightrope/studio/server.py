@@ -6,6 +6,7 @@ Without the token nothing answers, neither page nor socket.
 from __future__ import annotations
 
 import hmac
+import logging
 import secrets
 import socket
 from dataclasses import dataclass, field
@@ -22,11 +23,15 @@ from tightrope.errors import InputError
 
 #: Everything the page needs comes from the page's own server.
 POLICY = (
+    # The page library compiles templates in the browser, hence eval; no other origin is allowed.
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "connect-src 'self'; worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'self'; "
     "form-action 'self'"
 )
+
+
+_refusal = PlainTextResponse("open the address with its token\n", 403)
 
 
 class Guard:
@@ -59,50 +64,71 @@ class Guard:
     def __init__(self, app: ASGIApp, token: str, largest: int = 64 * 2**20) -> None:
         self._app = app
         self._token = token
+        # A secret of its own: a stolen cookie does not reveal the token, nor the other way round.
         self._session = secrets.token_urlsafe(32)
         self._largest = largest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "lifespan" or (self.knows(scope) and _own_page(scope)):
+        if scope["type"] == "lifespan":  # the server's own start and end
+            await self._app(scope, receive, send)
+        elif self.knows(scope) and _own_page(scope):
             await self._answer(scope, receive, send)
         elif scope["type"] == "websocket":
+            # 1008 is the code of a policy violation.
             await WebSocketClose(1008)(scope, receive, send)
         else:
-            refusal = PlainTextResponse("open the address with its token\n", 403)
-            await refusal(scope, receive, send)
+            await _refusal(scope, receive, send)
 
     def knows(self, scope: Scope) -> bool:
         """Whether a request carries the token in its address, or the cookie of the session."""
         asked = HTTPConnection(scope)
-        given, wanted = asked.query_params.get("token"), self._token
+        given = asked.query_params.get("token")
+        wanted = self._token
         if not given:
             if scope["path"] == "/":
                 return False  # a cookie that was sent to another port must open no page
-            given, wanted = asked.cookies.get(_cookie_name(scope), ""), self._session
+            given = asked.cookies.get(_cookie_name(scope), "")
+            wanted = self._session
+        # Constant time: the time of a comparison must not tell how much of a guess is right.
         return hmac.compare_digest(given.encode(), wanted.encode())
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         taken = 0
+        has_token = bool(HTTPConnection(scope).query_params.get("token"))
+        is_refused = False
 
         async def bounded() -> Message:
             nonlocal taken
             message = await receive()
+            # Counted while it streams: a declared length may be false or missing.
             taken += len(message.get("body", b""))
             if scope["type"] == "http" and taken > self._largest:
                 raise HTTPException(413, "this file is too large")
             return message
 
         async def dressed(message: Message) -> None:
+            nonlocal is_refused
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                # An unknown path has a page too, which shows the frame of the studio.
+                is_page = headers.get("content-type", "").startswith("text/html")
+                is_refused = is_page and not has_token
+                # The refusal is sent in place of the page; the rest of that response is dropped.
+                if is_refused:
+                    await _refusal(scope, receive, send)
                 headers["content-security-policy"] = POLICY
+                # The token is in the address, which a link to another site would send along.
                 headers["referrer-policy"] = "no-referrer"
                 headers["x-content-type-options"] = "nosniff"
-                if HTTPConnection(scope).query_params.get("token"):
+                if has_token:
                     cookie = f"{_cookie_name(scope)}={self._session}"
-                    headers.append("set-cookie", f"{cookie}; HttpOnly; SameSite=Strict; Path=/")
-            await send(message)
+                    # HttpOnly: scripts cannot read it. Strict: no other site's page can send it.
+                    headers.append(
+                        "set-cookie", f"{cookie}; HttpOnly; SameSite=Strict; Path=/"
+                    )
+            if not is_refused:
+                await send(message)
 
         await self._app(scope, bounded, dressed)
 
@@ -116,7 +142,9 @@ def _cookie_name(scope: Scope) -> str:
 def _own_page(scope: Scope) -> bool:
     """Whether the request does not come from a page of another origin."""
     headers = HTTPConnection(scope).headers
-    origins, hosts = headers.getlist("origin"), headers.getlist("host")
+    origins = headers.getlist("origin")
+    hosts = headers.getlist("host")
+    # Threat: a page of another site that opens our socket with the user's cookie.
     return not origins or hosts == [origins[0].partition("://")[2]]
 
 
@@ -125,8 +153,8 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Where the studio listens and what it was told on the command line.
+class StudioSettings:
+    """Where the studio listens, and what the command line gave it.
 
     Attributes
     ----------
@@ -139,7 +167,7 @@ class Settings:
 
     Examples
     --------
-    >>> Settings(port=8080, token="secret").url
+    >>> StudioSettings(port=8080, token="secret").url
     'http://127.0.0.1:8080/?token=secret'
     """
 
@@ -157,15 +185,21 @@ class Settings:
         return f"http://{shown}:{self.port}/?token={self.token}"
 
 
-def application(settings: Settings) -> ASGIApp:
+def application(settings: StudioSettings) -> ASGIApp:
     """Return the studio as an ASGI application behind its guard. This loads most of the library."""
     from fastapi import FastAPI
-    from nicegui import ui
+    from nicegui import app as nicegui_app, ui
 
     from tightrope.studio.page import register
 
+    # Whoever asks for a path that is not there is no news on the terminal.
+    is_news = lambda record: not record.getMessage().endswith(" not found")  # noqa: E731
+    logging.getLogger("nicegui").addFilter(is_news)
+    # No pages about the interface: nobody else is meant to call it.
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     register(settings)
+    # Panels say what they are doing; a bar without a name beside that is noise to a screen reader.
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True
     ui.run_with(
         app,
         title="Tightrope studio",
@@ -188,19 +222,22 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        # Bound before the library loads, so that the address can be printed and opened at once.
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as refused:
         reason = getattr(refused, "strerror", None) or refused
         raise InputError(f"{host}:{port} cannot be listened on: {reason}") from None
 
 
-def serve(settings: Settings, bound: socket.socket) -> None:
+def serve(settings: StudioSettings, bound: socket.socket) -> None:
     """Serve the page until interrupted; who comes before it is loaded waits at the socket."""
     app = application(settings)
     import uvicorn
 
     from tightrope.studio.jobs import warm_up
 
+    # The first job would otherwise wait seconds for its imports.
     warm_up()
+    # Bounds a message of the socket, as the guard bounds the body of a request.
     config = uvicorn.Config(app, log_level="warning", ws_max_size=2**24, lifespan="on")
     uvicorn.Server(config).run(sockets=[bound])

@@ -18,7 +18,7 @@ from tightrope.errors import InputError
 
 #: Most consumers on a page.
 MOST_CONSUMERS = 12
-#: The name under which a drawn or uploaded graph stands in commands.
+#: The name of the file in which commands find a drawn or uploaded graph.
 GRAPH_FILE = "answers.json"
 
 
@@ -58,8 +58,8 @@ class ConsumerText:
 
 
 @dataclass(frozen=True)
-class State:
-    """Everything that a page was told.
+class PageState:
+    """The values of all fields of a page.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class State:
 
     Examples
     --------
-    >>> State().question, State().loss_of(State().consumer)
+    >>> PageState().question, PageState().loss_of(PageState().consumer)
     ('count(5)', 'absolute')
     """
 
@@ -93,7 +93,9 @@ class State:
     epsilon: str = "ln(2)"
     individuals: int = 0
     values: int = 0
-    consumers: Annotated[tuple[ConsumerText, ...], Len(1, MOST_CONSUMERS)] = (ConsumerText(),)
+    consumers: Annotated[tuple[ConsumerText, ...], Len(1, MOST_CONSUMERS)] = (
+        ConsumerText(),
+    )
     route: str = ""
 
     @property
@@ -112,39 +114,43 @@ class State:
 
         return consumer.loss or usual_loss(self.asked)
 
-    def with_consumer(self, place: int, **changes: str) -> State:
+    def with_consumer(self, place: int, **changes: str) -> PageState:
         """Return the state with one consumer changed."""
         changed = replace(self.consumers[place], **changes)
         consumers = (*self.consumers[:place], changed, *self.consumers[place + 1 :])
         return replace(self, consumers=consumers)
 
 
-def differences(old: State, new: State) -> frozenset[str]:
+def differences(old: PageState, new: PageState) -> frozenset[str]:
     """Return the names of the fields in which two states differ.
 
-    >>> sorted(differences(State(), State(epsilon="1", route="plain")))
+    >>> sorted(differences(PageState(), PageState(epsilon="1", route="plain")))
     ['epsilon', 'route']
     """
-    names = (f.name for f in fields(State))
+    names = (f.name for f in fields(PageState))
     return frozenset(name for name in names if getattr(old, name) != getattr(new, name))
 
 
-def encode(state: State, longest: int = 6_000) -> str:
+def encode(state: PageState, longest: int = 6_000) -> str:
     """Return a state as text for a link; empty when it would be too long for one.
 
     Larger states (uploaded graphs) stay in their page.
 
-    >>> decode(encode(State(question="sum(3,2)"))).question
+    >>> decode(encode(PageState(question="sum(3,2)"))).question
     'sum(3,2)'
     """
-    usual = asdict(State())
-    plain = {name: value for name, value in asdict(state).items() if value != usual[name]}
+    usual = asdict(PageState())
+    # Defaults are left out, so that links stay short.
+    plain = {
+        name: value for name, value in asdict(state).items() if value != usual[name]
+    }
     packed = zlib.compress(json.dumps(plain, separators=(",", ":")).encode(), 9)
+    # Padding is restored when it is read; = would need escaping in a link.
     text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
     return text if len(text) <= longest else ""
 
 
-def decode(text: str, longest: int = 2_000_000) -> State:
+def decode(text: str, longest: int = 2_000_000) -> PageState:
     """Return the state in a link's text, which may unfold to so many bytes.
 
     >>> decode("nonsense")
@@ -155,16 +161,22 @@ def decode(text: str, longest: int = 2_000_000) -> State:
     from pydantic import TypeAdapter
 
     if not text:
-        return State()
+        return PageState()
     try:
-        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        packed = base64.b64decode(
+            text + "=" * (-len(text) % 4), altchars=b"-_", validate=True
+        )
         unpacker = zlib.decompressobj()
+        # Bounded: a small link can unfold to gigabytes (a zip bomb).
         plain = unpacker.decompress(packed, longest)
         if unpacker.unconsumed_tail or not unpacker.eof:
             raise ValueError("too long, or cut")
-        return TypeAdapter(State).validate_json(plain)
+        # Strict validation: a link comes from anybody.
+        return TypeAdapter(PageState).validate_json(plain)
     except (ValueError, zlib.error):
-        raise InputError("the link holds no state of the studio: it was cut or changed") from None
+        raise InputError(
+            "the link holds no state of the studio: it was cut or changed"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -173,19 +185,20 @@ class History:
 
     Examples
     --------
-    >>> steps = History().change(State(epsilon="1")).change(State(epsilon="2"))
+    >>> steps = History().change(PageState(epsilon="1")).change(PageState(epsilon="2"))
     >>> steps.undo().present.epsilon, steps.undo().redo().present.epsilon
     ('1', '2')
     """
 
-    present: State = State()
-    past: tuple[State, ...] = ()
-    future: tuple[State, ...] = ()
+    present: PageState = PageState()
+    past: tuple[PageState, ...] = ()
+    future: tuple[PageState, ...] = ()
 
-    def change(self, state: State, most: int = 100) -> History:
+    def change(self, state: PageState, most: int = 100) -> History:
         """Return the history after a change, with so many steps back; no change is no step."""
         if state == self.present:
             return self
+        # A new change discards what was undone, as in every editor.
         return History(state, (*self.past, self.present)[-most:], ())
 
     def undo(self) -> History:

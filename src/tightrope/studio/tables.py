@@ -7,28 +7,28 @@ public facts, the catalogue or the first line of a file, everything else is said
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from tightrope.accounting.curves import delta_of
-from tightrope.asking import Plan, ask_all, plan
+from tightrope.asking import Plan, ask_all, plan as plan_of
 from tightrope.asking.answers import published_text
-from tightrope.asking.shelf import drawn_from
-from tightrope.certify import AnyMechanism, Mechanism
-from tightrope.channels import UnboundedNoise
+from tightrope.asking.cache import drawn_from
+from tightrope.asking.planning import PlannedRelease
 from tightrope.epsilon import Epsilon
 from tightrope.errors import TightropeError
+from tightrope.kinds import protected
+from tightrope.progress import ProgressCallback
 from tightrope.publish import Ledger, facts as public
 from tightrope.publish.accounts import Account, budget_of, shown
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
-from tightrope.publish.shapes import Kind
 from tightrope.publish.sources import dialect_of, own_name
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours
 from tightrope.report.texts import plain
-from tightrope.studio.asking import Refused, blame
+from tightrope.studio.asking import FieldError, blame
+from tightrope.studio.state import ConsumerText, PageState
 
 #: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
 MEASURES = {
@@ -36,7 +36,7 @@ MEASURES = {
     "sum": ("the sum of", "SUM({})", ("range",)),
     "mean": ("the mean of", "AVG({})", ("range",)),
     "median": ("the median of", "MEDIAN({})", ("range",)),
-    "commonest": ("the commonest", "MODE({})", ("values", "range", "boolean")),
+    "most_common": ("the most common", "MODE({})", ("values", "range", "boolean")),
 }
 #: The texts that the form asks for, under the names of ``TableAsked``: label, and an example.
 TEXTS = {
@@ -95,27 +95,38 @@ class Clicked:
         """Return the question as SQL about a table."""
         _, form, kinds = MEASURES[self.measure]
         if kinds and not self.of:
-            raise Refused("table of", "choose the column")
+            # COUNT needs no column, everything else does.
+            raise FieldError("table of", "choose the column")
         by = ", ".join(map(_name, self.by))
         what = f"{form.format(_name(self.of))} AS {self.measure if kinds else 'n'}"
         column, sign, value = self.where
-        chosen = f" WHERE {_name(column)} {sign} {_literal(value)}" if column and value else ""
+        chosen = (
+            f" WHERE {_name(column)} {sign} {_literal(value)}"
+            if column and value
+            else ""
+        )
         head = f"SELECT {by}, {what}" if by else f"SELECT {what}"
         return f"{head} FROM {_name(table)}{chosen}" + (f" GROUP BY {by}" if by else "")
 
 
 def _name(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z_]\w*", text) else '"' + text.replace('"', '""') + '"'
+    return (
+        text
+        # Plain identifiers stay readable; all others are quoted and cannot break out.
+        if re.fullmatch(r"[A-Za-z_]\w*", text)
+        else '"' + text.replace('"', '""') + '"'
+    )
 
 
 def _literal(text: str) -> str:
     number = re.fullmatch(r"-?\d+(\.\d+)?", text.strip())
+    # Doubling the quote is the only escape that standard SQL needs.
     return text.strip() if number else "'" + text.strip().replace("'", "''") + "'"
 
 
 @dataclass(frozen=True)
 class TableAsked:
-    """Everything the first panel was told, as texts.
+    """Everything in the form of the first panel, as texts.
 
     Attributes
     ----------
@@ -158,9 +169,10 @@ def columns_of(place: str) -> tuple[str, dict[str, tuple[str, str]]]:
     >>> columns_of("no-such-file.csv")
     Traceback (most recent call last):
     ...
-    tightrope.studio.asking.Refused: ...
+    tightrope.studio.asking.FieldError: ...
     """
     with blame("table data"):
+        # The name decides the account, so it comes from the place and not from the form.
         name = own_name(place) or ""
         found = public.columns_of_catalogue(place, name or "table")
     return name, {column: (kind, "") for column, kind in found.items()}
@@ -175,8 +187,9 @@ def column_form(column: public.Column) -> tuple[str, str]:
     >>> column_form(read_column("height:1.2..2.3:0.01"))
     ('range', '1.2..2.3:0.01')
     """
-    if column.bounds is not None:
-        ends = "..".join(shown(end * column.step) for end in column.bounds)
+    # The step belongs to the range: without it the form would declare whole numbers.
+    if column.ends is not None:
+        ends = "..".join(column.ends)
         return "range", ends if column.step == 1 else f"{ends}:{shown(column.step)}"
     if column.values is not None:
         return "values", ", ".join(map(str, column.values))
@@ -205,18 +218,23 @@ def declared(asked: TableAsked) -> public.Table:
     >>> declared(form).columns["age"].bounds
     (0, 120)
     """
+    # The file is the only authority then: fields on the page may be stale.
     if asked.facts:
         with blame("table facts"):
             table = public.read_facts(asked.facts).table(asked.table)
             return replace(table, source=asked.data or table.source)
     if not asked.data:
-        raise Refused("table data", "upload a table or name one")
+        raise FieldError("table data", "upload a table or name one")
+    # A declared limit, never a count: a number read from the rows would be published exactly.
     if not asked.population.isdigit() or not int(asked.population):
-        raise Refused(
-            "table population", "how many people can the table hold? Everybody may know it"
+        raise FieldError(
+            "table population",
+            "how many people can the table hold? Everybody may know it",
         )
     with blame("table columns"):
-        columns = {column.name: column for column in map(public.read_column, asked.columns)}
+        columns = {
+            column.name: column for column in map(public.read_column, asked.columns)
+        }
     with blame("table budget"):
         budget = budget_of(asked.budget) if asked.budget else None
     with blame("table budget_delta"):
@@ -233,156 +251,239 @@ def facts_file(asked: TableAsked) -> str:
     return public.facts_text(declared(asked))
 
 
-def _plan(asked: TableAsked, epsilon: str, told: Callable[..., Any] | None) -> Plan:
+def _plan(asked: TableAsked, epsilon: str, progress: ProgressCallback | None) -> Plan:
     from tightrope.publish.sql_reader import read_shapes
 
     table = declared(asked)
     if not asked.sql:
-        raise Refused("table sql", "click a question together, or write one SELECT")
+        raise FieldError("table sql", "click a question together, or write one SELECT")
     if not asked.ledger:
-        raise Refused("table ledger", "name the ledger that pays for the answer")
-
-    def tell(share: float | None, step: str) -> None:
-        if told is not None:
-            told(step if share is None else f"{step}: {share:.0%}")
+        raise FieldError("table ledger", "name the ledger that pays for the answer")
 
     with blame("table epsilon"):
         level = Epsilon.of(epsilon)
     facts = public.Facts({table.name: table})
     with blame("table sql"):
         shapes = read_shapes(asked.sql, facts, dialect_of(table.source))
-    if any(shape.kind is Kind.FOUND for shape in shapes) != bool(asked.delta):
+    # A δ that no shape needs would be charged for nothing, so it is refused.
+    if any(shape.needs_delta for shape in shapes) != bool(asked.delta):
         needed = (
             "nobody declared these groups: large ones can be shown, and one person alone only with "
             "a probability δ that you choose, such as 1e-6"
         )
         wrong = "not for these groups: leave it empty" if asked.delta else needed
-        raise Refused("table delta", wrong)
+        raise FieldError("table delta", wrong)
     with blame("table delta" if asked.delta else "table sql"):
-        return plan(
+        return plan_of(
             [asked.sql], epsilon=level, delta=asked.delta or 0, facts=facts, ledger=asked.ledger,
-            progress=tell,
+            progress=progress,
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """An answer in the ledger to the very question that is asked.
+
+    Attributes
+    ----------
+    text
+        The published numbers with their margins.
+    time
+        When they were published, to the minute.
+    key
+        The request key: with it the same answer comes back and costs nothing.
+    """
+
+    text: str
+    time: str
+    key: str
+
+
+@dataclass(frozen=True)
 class Forecast:
-    """What an answer will be like and cost, before anything is paid.
+    """The error and the price of an answer, before anything is paid.
 
     Attributes
     ----------
     error
-        The error that is kept with 95 %, in words.
+        The margin at 95 %, in words.
+    protects
+        What the margin's neighbour relation protects, in words.
     notes
         How good the noise is.
     price
         What is shown before paying.
-    affordable
-        Whether the budget suffices.
+    cost, shortfall
+        What it costs, and what the budget lacks for it.
     noise
         Differences from the truth, and the probability of each.
+    earlier
+        The newest answer to the same question, if the ledger has one.
+    theory
+        The question behind the numbers as Study shows it; none for a draw by scores, which sees
+        more than one answer.
     """
 
     error: str
+    protects: str
     notes: tuple[str, ...]
     price: dict[str, str]
-    affordable: bool
+    cost: float
+    shortfall: Fraction
     noise: tuple[tuple[float, float], ...]
+    earlier: Earlier | None
+    theory: PageState | None
 
 
-def forecast(asked: TableAsked, told: Callable[..., Any] | None = None) -> Forecast:
-    """Say how exact an answer will be and what it will cost; nothing is paid or read."""
-    made = _plan(asked, asked.epsilon, told)
-    question, left = made.questions[0], made.remaining
-    error = "; ".join(question.errors.values())
+def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> Forecast:
+    """Return the error and the price of an answer; nothing is paid and no row is read."""
+    plan = _plan(asked, asked.epsilon, progress)
+    question = plan.questions[0]
+    left = plan.remaining
+    # No account yet, and no budget given: the price cannot be compared with anything.
     if left is None:
-        raise Refused(
-            "table budget", f"table {asked.table} is new in this ledger: give it a budget"
+        raise FieldError(
+            "table budget",
+            f"table {asked.table} is new in this ledger: give it a budget",
         )
-    cost, delta = made.cost, f" and δ = {asked.delta}" if asked.delta else ""
+    earlier = _earlier(plan, asked.ledger) if Store(asked.ledger).exists else None
+    cost = plan.cost
+    delta = f" and δ = {asked.delta}" if asked.delta else ""
     words = f"ε = {shown(cost)}{delta}, paid from the budget of table {asked.table}"
-    if asked.key and Store(asked.ledger).exists:
-        keys = (asked.key, f"{asked.key}.1")  # an answer of several parts has a key for each
-        known = (Ledger(asked.ledger).ticket(key) for key in keys)
-        if any(ticket is not None and ticket.phase != "reserved" for ticket in known):
-            cost, words = Fraction(0), "nothing more: this request was paid for"
+    # Asked again with its key: the recorded answer comes back free.
+    if asked.key and _is_paid(asked):
+        cost = Fraction(0)
+        words = "nothing more: this request was paid for"
+    relation = question.parts[0].shape.table.neighbours.value
+    protects = protected(relation)
+    error = "; ".join(question.errors.values())
     price = {
         "question": asked.sql,
         "expected error": error,
+        "protects": protects,
         "price": words,
         "left now": shown(left),
         "left afterwards": shown(left - cost),
     }
-    curve = noise_curve(question.parts[0].numbers)
-    return Forecast(error, question.notes, price, cost <= left, curve)
+    if earlier is not None:
+        price["answered before"] = f"{earlier.text}, {earlier.time}"
+    return Forecast(
+        error,
+        protects,
+        question.notes,
+        price,
+        # The price is shown as computed even if this request was paid for.
+        float(plan.cost),
+        max(cost - left, Fraction(0)),
+        question.parts[0].noises[0].differences(),
+        earlier,
+        _theory(question.parts[0]),
+    )
 
 
-def error_at(asked: TableAsked, epsilon: str) -> tuple[float, float, float] | None:
-    """Return a level, the error kept with 95 % there, and what the usual noise would have.
-
-    ``None`` where the error depends on the data, or the question is too large at this level.
-    """
-    try:
-        made = _plan(asked, epsilon, None)
-    except Refused:
-        raise
-    except TightropeError:
+def _theory(part: PlannedRelease) -> PageState | None:
+    """Return the first draw, which is also the one that is drawn, as a question of Study."""
+    noise = part.noises[0]
+    # A draw by scores sees counts of all values, so no single answer graph describes it.
+    consumer = None if noise.sees_counts else noise.verdict.consumer
+    if consumer is None:
         return None
-    part = made.questions[0].parts[0]
-    usual = part.usual
-    if usual is None:
-        return None
-    return float(made.cost), float(max(part.error)), float(usual)
+    reader = ConsumerText(
+        "the reader",
+        prior=consumer["prior"] or ConsumerText.prior,
+        support=consumer["support"] or "",
+        loss=consumer["loss"],
+    )
+    return PageState(
+        question=noise.query,
+        neighbours=noise.neighbours,
+        epsilon=str(noise.epsilon),
+        consumers=(reader,),
+    )
 
 
-def noise_curve(mechanism: AnyMechanism, most: int = 81) -> tuple[tuple[float, float], ...]:
-    """Return the noise around an answer in the middle: differences, and their probabilities.
+def _is_paid(asked: TableAsked) -> bool:
+    """Whether the ledger was charged for the request with this key."""
+    if not Store(asked.ledger).exists:
+        return False
+    ledger = Ledger(asked.ledger)
+    # An answer of several parts has a key for each.
+    tickets = map(ledger.ticket, (asked.key, f"{asked.key}.1"))
+    # Anything beyond a reservation was charged.
+    return any(ticket is not None and ticket.phase != "reserved" for ticket in tickets)
 
-    Of noise on a lattice it is that of one number. Nothing for answers that are not numbers.
 
-    >>> import tightrope as tr
-    >>> curve = noise_curve(tr.prove(tr.design("count(40)", "ln(3)")))
-    >>> [(by, round(share, 3)) for by, share in curve if abs(by) <= 1]
-    [(-1.0, 0.167), (0.0, 0.5), (1.0, 0.167)]
+def _earlier(plan: Plan, ledger: str) -> Earlier | None:
+    """Return the newest answer whose recorded request equals that of the plan.
+
+    The whole request is compared (SQL as compiled, mechanism, level, relation), not its text:
+    another spelling of the same question is found, the same text about other facts is not.
     """
-    if not isinstance(mechanism, Mechanism):
-        return ()
-    seen = 1e-4  # what comes once in ten thousand times would make the rest too small to see
-    if mechanism.kind == "lattice":
-        noise, far = mechanism.channel(), most // 2
-        assert isinstance(noise, UnboundedNoise)
-        step = float(noise.lattice.step)
-        shares = [(by * step, noise.coordinate(by)) for by in range(-far, far + 1)]
-        return tuple((by, share) for by, share in shares if share > seen)
-    try:
-        rows, outputs = mechanism.shape
-        middle = rows // 2
-        truth = mechanism.input_label(middle)
-        if isinstance(truth, bool) or not isinstance(truth, int | Fraction):
-            return ()
-        first, last = max(0, middle - most // 2), min(outputs, middle + most // 2 + 1)
-        weights = mechanism.row_weights(middle)[first:last].tolist()
-        guesses = [mechanism.guess(mechanism.output_label(o)) for o in range(first, last)]
-    except TightropeError:
-        return ()
-    sums: dict[float, float] = {}
-    for guess, weight in zip(guesses, weights, strict=True):
-        by = float(Fraction(guess) - truth)  # type: ignore[call-overload]
-        sums[by] = sums.get(by, 0.0) + weight / mechanism.total
-    return tuple((by, share) for by, share in sorted(sums.items()) if share > seen)
+    part = plan.questions[0].parts[0]
+    request = plain(plan.request(part.noises, part.shape, key="").body)
+    answers, _ = Ledger(ledger).paid()
+    # The newest first: that is what the user remembers.
+    for entry in reversed(answers):
+        # Compared on the recorded request, where equal questions have equal text.
+        if {name: entry.body.get(name) for name in request} == request:
+            text = published_text(entry.body, list(part.noises))
+            several = len(plan.questions[0].parts) > 1
+            key = str(entry.body["key"])
+            return Earlier(
+                text,
+                to_the_minute(entry.time),
+                key.removesuffix(".1") if several else key,
+            )
+    return None
 
 
-def publish_answer(asked: TableAsked, told: Callable[..., Any] | None = None) -> dict[str, Any]:
+def to_the_minute(time: str) -> str:
+    """Write a time of the ledger without its seconds.
+
+    >>> to_the_minute("2030-01-02T03:04:05.678Z")
+    '2030-01-02 03:04'
+    """
+    return f"{time[:10]} {time[11:16]}"
+
+
+def error_curve(
+    asked: TableAsked, levels: tuple[str, ...]
+) -> list[tuple[float, float, float]]:
+    """Return levels with the error at 95 % there, and the error of the usual noise.
+
+    Levels are left out where the error depends on the data or the question is too large.
+    """
+    points = []
+    for level in levels:
+        try:
+            plan = _plan(asked, level, None)
+        # A mistake in a field is the same at each level: report it instead of an empty curve.
+        except FieldError:
+            raise
+        except TightropeError:
+            continue
+        part = plan.questions[0].parts[0]
+        usual = [error for error in part.usual_errors if error is not None]
+        if usual:
+            error = float(max(part.errors))
+            points.append((float(plan.cost), error, float(max(usual))))
+    return sorted(points)
+
+
+def publish_answer(
+    asked: TableAsked, progress: ProgressCallback | None = None
+) -> dict[str, Any]:
     """Pay for an answer and return it: titles, rows with intervals, costs, and the JSON."""
-    made = _plan(asked, asked.epsilon, told)
+    plan = _plan(asked, asked.epsilon, progress)
     with blame("table publish"):
-        answer = ask_all(made, key=asked.key or None)[0]
+        # Keyed, so that a second click returns the same answer and pays nothing.
+        answer = ask_all(plan, key=asked.key or None)[0]
     head, *rows = answer.table()
-    found: dict[str, Any] = plain({
+    published: dict[str, Any] = plain({
         "head": head, "rows": rows, "facts": answer.facts(), "notes": answer.notes,
         "json": answer.as_dict(),
     })  # fmt: skip
-    return found
+    return published
 
 
 # -- what was paid for --------------------------------------------------------------------------
@@ -412,9 +513,12 @@ def ledger_view(ledger: str) -> LedgerView:
             return LedgerView()
         book = Ledger(ledger)
         answers, waiting = book.paid()
+        # Without answers nothing needs signing, and no key should be made.
         signing = SigningKey(key_path(book.store.file, book.id)) if answers else None
         receipts = [
-            plain(receipt_of(entry, book.id, signing)) for entry in reversed(answers) if signing
+            plain(receipt_of(entry, book.id, signing))
+            for entry in reversed(answers)
+            if signing
         ]
         listed = tuple((published_text(one, drawn_from(one)), one) for one in receipts)
         return LedgerView(tuple(book.accounts().values()), listed, tuple(waiting))

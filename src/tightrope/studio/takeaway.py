@@ -9,13 +9,15 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from tightrope.studio.asking import Refused, people_of, safe_name
-from tightrope.studio.state import GRAPH_FILE, ConsumerText, State
+from tightrope.studio.asking import FieldError, people_of, safe_name
+from tightrope.studio.state import GRAPH_FILE, ConsumerText, PageState
 from tightrope.studio.tables import TableAsked, facts_file
 
+#: The panel that publishes; all others study.
+PUBLISH = "table"
 #: The panels and their titles, in the order of the work.
 PANELS = {
-    "table": "Your table",
+    PUBLISH: "Publish",
     "question": "Question",
     "privacy": "Privacy",
     "consumers": "Consumers",
@@ -29,7 +31,7 @@ CONSUMERS_FILE = "consumers.json"
 
 
 @dataclass(frozen=True)
-class Step:
+class TakeawayStep:
     """One thing that a panel shows: the command that prints it, and the same in Python."""
 
     command: list[str]
@@ -37,13 +39,13 @@ class Step:
     needs: str = ""
 
 
-def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str:
+def as_command(state: PageState, panel: str, asked: TableAsked | None = None) -> str:
     """Return shell commands that print what a panel shows, as JSON.
 
     Parameters
     ----------
     state
-        What the page was told.
+        The values of the fields.
     panel
         One of ``PANELS``.
     asked
@@ -51,9 +53,9 @@ def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str
 
     Examples
     --------
-    >>> print(as_command(State(question="sum(3,2)"), "question"))
+    >>> print(as_command(PageState(question="sum(3,2)"), "question"))
     tightrope graph 'sum(3,2)' --json
-    >>> print(as_command(State(), "mechanism"))
+    >>> print(as_command(PageState(), "mechanism"))
     tightrope design 'count(5)' --epsilon 'ln(2)' --prior uniform --loss absolute --json
     """
     if panel == "table":
@@ -62,20 +64,24 @@ def as_command(state: State, panel: str, asked: TableAsked | None = None) -> str
     if panel == "consumers" and len(state.consumers) > 1:
         files[CONSUMERS_FILE] = json.dumps(_listed(state))
     lines = [_written(file, text) for file, text in files.items()]
-    near = ["--neighbours", state.neighbours] if state.neighbours != "change-one" else []
+    near = (
+        ["--neighbours", state.neighbours] if state.neighbours != "change-one" else []
+    )
     for step in _steps(state, panel):
+        # These two commands know no neighbour relation.
         about = near if step.command[0] not in ("explain", "verify") else []
+        # Quoted for the shell: fields hold whatever was typed or linked.
         lines.append(shlex.join(["tightrope", *step.command, *about, "--json"]))
     return "\n".join(lines)
 
 
-def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
+def as_python(state: PageState, panel: str, asked: TableAsked | None = None) -> str:
     """Return a Python program that computes what a panel shows.
 
     Parameters
     ----------
     state
-        What the page was told.
+        The values of the fields.
     panel
         One of ``PANELS``.
     asked
@@ -83,7 +89,7 @@ def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
 
     Examples
     --------
-    >>> print(as_python(State(question="cycle(5)"), "question"))
+    >>> print(as_python(PageState(question="cycle(5)"), "question"))
     import tightrope as tr
     from tightrope.graphs.symmetry import graph_facts
     <BLANKLINE>
@@ -93,39 +99,65 @@ def as_python(state: State, panel: str, asked: TableAsked | None = None) -> str:
     if panel == "table":
         return _ask_program(_needed(asked))
     steps = _steps(state, panel)
-    lines = ["import tightrope as tr", *(f"from {step.needs}" for step in steps if step.needs), ""]
+    lines = [
+        "import tightrope as tr",
+        *(f"from {step.needs}" for step in steps if step.needs),
+        "",
+    ]
     if state.graph:
         lines.insert(0, "from pathlib import Path\n")
-        lines.append(f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')")
+        lines.append(
+            # repr makes any text a valid Python literal.
+            f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')"
+        )
     lines.append(f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})")
     return "\n".join([*lines, *(line for step in steps for line in step.python)])
 
 
-def _steps(state: State, panel: str) -> list[Step]:
+def _steps(state: PageState, panel: str) -> list[TakeawayStep]:
     """Return what a panel shows, step by step, in both languages."""
-    asked, level, prior = state.asked, state.epsilon, state.consumer.prior
+    asked = state.asked
+    level = state.epsilon
+    prior = state.consumer.prior
     at = [asked, "--epsilon", level]
     if panel == "question":
         needs = "tightrope.graphs.symmetry import graph_facts"
-        return [Step(["graph", asked], ["print(graph_facts(query.graph))"], needs)]
+        return [
+            TakeawayStep(["graph", asked], ["print(graph_facts(query.graph))"], needs)
+        ]
     if panel == "privacy":
         people, values = people_of(state)
         return [
-            Step(["exists", asked], ["print(exists(query.graph))"], "tightrope.phi import exists"),
-            Step(
-                ["explain", *at[1:], "--individuals", str(people), "--values", str(values)],
-                [f"print(explain(epsilon={level!r}, individuals={people}, values={values}))"],
+            TakeawayStep(
+                ["exists", asked],
+                ["print(exists(query.graph))"],
+                "tightrope.phi import exists",
+            ),
+            TakeawayStep(
+                [
+                    "explain",
+                    *at[1:],
+                    "--individuals",
+                    str(people),
+                    "--values",
+                    str(values),
+                ],
+                [
+                    f"print(explain(epsilon={level!r}, individuals={people}, values={values}))"
+                ],
                 "tightrope.leakage.bounds import explain",
             ),
         ]
     if panel == "consumers":
-        regular = Step(
+        regular = TakeawayStep(
             ["regular", *at, "--prior", prior],
             [f"print(regularity({prior!r}, query.graph, {level!r}))"],
             "tightrope.consumers import regularity",
         )
-        everybody = [f"    {_consumer(state, one, name=one.name)}," for one in state.consumers]
-        common = Step(
+        everybody = [
+            f"    {_consumer(state, one, name=one.name)}," for one in state.consumers
+        ]
+        common = TakeawayStep(
             ["design", *at, "--consumers", CONSUMERS_FILE],
             [
                 *("consumers = [", *everybody, "]"),
@@ -138,41 +170,56 @@ def _steps(state: State, panel: str) -> list[Step]:
         steps = [] if state.consumer.is_risk_averse else [regular]
         steps += [common] if len(state.consumers) > 1 else []
         if not steps:
-            raise Refused("support", "nothing is computed for one consumer without a prior")
+            raise FieldError(
+                "support", "nothing is computed for one consumer without a prior"
+            )
         return steps
-    words = {"risk-averse" if k == "support" else k: v for k, v in _told(state, state.consumer)}
+    words = {
+        "risk-averse" if k == "support" else k: v
+        for k, v in _consumer_words(state, state.consumer)
+    }
     words |= {"route": state.route} if state.route else {}
-    design = ["design", *at, *(part for k, v in words.items() for part in (f"--{k}", v))]
+    design = [
+        "design",
+        *at,
+        *(part for k, v in words.items() for part in (f"--{k}", v)),
+    ]
     forced = f", route={state.route!r}" if state.route else ""
     python = [
         f"consumer = {_consumer(state, state.consumer)}",
+        # A route is only named when it was forced: the planner's choice may improve.
         f"found = tr.design(query, {level!r}, consumer{forced})",
     ]
     if panel == "mechanism":
-        return [Step(design, [*python, "print(found)"])]
+        return [TakeawayStep(design, [*python, "print(found)"])]
     return [
-        Step([*design, "--out", MECHANISM_FILE], [*python, "mechanism = tr.prove(found, query)"]),
-        Step(
+        TakeawayStep(
+            [*design, "--out", MECHANISM_FILE],
+            [*python, "mechanism = tr.prove(found, query)"],
+        ),
+        TakeawayStep(
             ["verify", MECHANISM_FILE],
             [f"print(tr.verify(mechanism.save({MECHANISM_FILE!r})))"],
         ),
     ]
 
 
-def _told(state: State, consumer: ConsumerText) -> list[tuple[str, str]]:
+def _consumer_words(state: PageState, consumer: ConsumerText) -> list[tuple[str, str]]:
     known = "support" if consumer.is_risk_averse else "prior"
     return [(known, getattr(consumer, known)), ("loss", state.loss_of(consumer))]
 
 
-def _consumer(state: State, consumer: ConsumerText, **more: str) -> str:
-    told = {**dict(_told(state, consumer)), **more}
-    return f"tr.Consumer.of(query.graph, {', '.join(f'{k}={v!r}' for k, v in told.items())})"
+def _consumer(state: PageState, consumer: ConsumerText, **more: str) -> str:
+    words = {**dict(_consumer_words(state, consumer)), **more}
+    given = ", ".join(f"{name}={text!r}" for name, text in words.items())
+    return f"tr.Consumer.of(query.graph, {given})"
 
 
-def _listed(state: State) -> list[dict[str, str]]:
+def _listed(state: PageState) -> list[dict[str, str]]:
+    # Names must be unique in a list of consumers, so equal ones are left out.
     alike = len({consumer.name for consumer in state.consumers}) < len(state.consumers)
     return [
-        {**({} if alike else {"name": one.name}), **dict(_told(state, one))}
+        {**({} if alike else {"name": one.name}), **dict(_consumer_words(state, one))}
         for one in state.consumers
     ]
 
@@ -184,12 +231,13 @@ def _written(file: str, text: str) -> str:
 
 def _needed(asked: TableAsked | None) -> TableAsked:
     if asked is None:
-        raise Refused("table sql", "name a table and ask a question first")
+        raise FieldError("table sql", "name a table and ask a question first")
     return asked
 
 
 def _ask_words(asked: TableAsked) -> dict[str, str]:
     """Return the options of ``ask`` that were given, under the names of both languages."""
+    # Facts name their own source; the option overrides it only beside a file.
     names = ("epsilon", "delta", "ledger", "key", *(["data"] if asked.facts else []))
     return {name: text for name in names if (text := str(getattr(asked, name)))}
 
@@ -197,9 +245,18 @@ def _ask_words(asked: TableAsked) -> dict[str, str]:
 def _ask_command(asked: TableAsked) -> str:
     """Write the public facts to a file, unless they are in one, and ask."""
     file = asked.facts or safe_name(f"{asked.table}.toml", "tightrope.toml")
-    words = [part for name, text in _ask_words(asked).items() for part in (f"--{name}", text)]
-    line = shlex.join(["tightrope", "ask", asked.sql, "--facts", file, *words, "--json"])
-    return line if asked.facts else f"{_written(shlex.quote(file), facts_file(asked))}\n{line}"
+    words = [
+        part for name, text in _ask_words(asked).items() for part in (f"--{name}", text)
+    ]
+    line = shlex.join(
+        ["tightrope", "ask", asked.sql, "--facts", file, *words, "--json"]
+    )
+    return (
+        line
+        if asked.facts
+        # The facts are written by the script itself, so that it runs on its own.
+        else f"{_written(shlex.quote(file), facts_file(asked))}\n{line}"
+    )
 
 
 def _ask_program(asked: TableAsked) -> str:

@@ -24,7 +24,9 @@ def test_approximate_bound_follows_its_formula(delta):
 
 def test_the_rational_bound_is_never_above_the_real_one():
     bound = PrivacyBound.approximate("1/2")
-    assert bound.exact(Fraction(1, 4)) <= Fraction(math.exp(0.5)) / 4 * (1 + Fraction(1, 10**15))
+    assert bound.exact(Fraction(1, 4)) <= Fraction(math.exp(0.5)) / 4 * (
+        1 + Fraction(1, 10**15)
+    )
     assert bound.exact(Fraction(1, 4)) == Epsilon.of("1/2").ratio / 4
 
 

@@ -22,7 +22,9 @@ def test_both_mechanisms_reach_the_losses_claimed(m):
         proof.consumers(), proof.optimal_losses, proof.mechanisms, strict=True
     ):
         assert is_private(mechanism, graph, "ln(2)").exact
-        assert expected_loss(mechanism, consumer) == pytest.approx(float(lost), abs=1e-12)
+        assert expected_loss(mechanism, consumer) == pytest.approx(
+            float(lost), abs=1e-12
+        )
     assert not proof.derivation
     assert proof.derivation.exact
     assert proof.derivation.witness.margin > 0
@@ -57,7 +59,10 @@ def test_as_dict_is_readable():
     assert told["consumers"][0]["support"] == [0, 1, 2]
     assert told["consumers"][0]["optimal_loss"] == Fraction(1, 2)
     assert told["labellings"] == [[0, 1, 2], [0, 1, 1]]
-    assert told["failing_derivation"]["gain_first"] > told["failing_derivation"]["gain_second"]
+    assert (
+        told["failing_derivation"]["gain_first"]
+        > told["failing_derivation"]["gain_second"]
+    )
 
 
 @pytest.mark.parametrize(("m", "level"), [(100_000, "ln(2)"), (5000, 0.5)])

@@ -55,7 +55,9 @@ def test_ratios_decide_about_all_sets(seed, bound):
     assert found.private == (found.margin >= 0)
     i, h = found.pair
     assert found.probability == sum(channel.fraction(i, o) for o in found.outputs)
-    assert found.neighbour_probability == sum(channel.fraction(h, o) for o in found.outputs)
+    assert found.neighbour_probability == sum(
+        channel.fraction(h, o) for o in found.outputs
+    )
 
 
 def test_pure_privacy_agrees_with_the_direct_check():
@@ -72,7 +74,9 @@ def test_floats_need_a_tolerance():
     assert not found.exact
     assert abs(found.margin) < 1e-12
     assert not is_generic_private(geometric, PathPower(6), 0.999)
-    assert is_generic_private(geometric, PathPower(6), PrivacyBound(lambda a: min(1, a + 0.5)))
+    assert is_generic_private(
+        geometric, PathPower(6), PrivacyBound(lambda a: min(1, a + 0.5))
+    )
 
 
 def test_each_pair_may_have_its_own_bound():
@@ -116,9 +120,13 @@ def test_the_curve_is_the_smallest_delta():
         if math.isfinite(level) and level > 0:
             assert float(curve.delta(level)) == pytest.approx(delta, abs=1e-9)
             assert curve.delta(level * 0.99) > delta
-            assert is_generic_private(channel, graph, PrivacyBound.approximate(level + 1e-9, delta))
+            assert is_generic_private(
+                channel, graph, PrivacyBound.approximate(level + 1e-9, delta)
+            )
     assert curve.levels[0] == 0
-    for low, high in pairwise(curve.levels):  # linear in e^ε between the places where it bends
+    for low, high in pairwise(
+        curve.levels
+    ):  # linear in e^ε between the places where it bends
         middle = math.log((math.exp(low) + math.exp(high)) / 2)
         mean = float(curve.delta(low) + curve.delta(high)) / 2
         assert float(curve.delta(middle)) == pytest.approx(mean, abs=1e-12)
@@ -129,7 +137,10 @@ def test_the_curve_of_a_pure_mechanism_ends_at_its_level():
     assert curve.epsilon(0) == pytest.approx(math.log(2))
     assert float(curve.delta("ln(2)")) == pytest.approx(0, abs=1e-15)
     assert curve.delta(0) > 0.1
-    assert worst_curve(Channel([[1.0, 0.0], [0.0, 1.0]]), PathPower(2)).epsilon(0.5) == math.inf
+    assert (
+        worst_curve(Channel([[1.0, 0.0], [0.0, 1.0]]), PathPower(2)).epsilon(0.5)
+        == math.inf
+    )
 
 
 def test_zero_probabilities_come_first():

@@ -18,7 +18,10 @@ from tightrope.graphs import PathPower
 
 def test_a_pure_bound_is_sharp_at_its_level_and_empty_above():
     bound = PrivacyBound.approximate("ln(3)")
-    at, above = log_odds_bound(bound, math.log(3) - 1e-12), log_odds_bound(bound, math.log(3.001))
+    at, above = (
+        log_odds_bound(bound, math.log(3) - 1e-12),
+        log_odds_bound(bound, math.log(3.001)),
+    )
     assert at.towards == pytest.approx(0.25, abs=1e-9)
     assert at.away == pytest.approx(0.75, abs=1e-9)
     assert (above.towards, above.away) == (0, 0)

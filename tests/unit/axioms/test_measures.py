@@ -17,7 +17,15 @@ from tightrope.channels import (
 )
 from tightrope.channels.generality import dobrushin
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, Star, hypercube, petersen
+from tightrope.graphs import (
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    Star,
+    hypercube,
+    petersen,
+)
 from tightrope.graphs.products import grid
 
 
@@ -54,7 +62,9 @@ def largest(nodes, alpha):
             right += [0.0, 1 - alpha]
     cost = np.zeros(nodes)
     cost[0], cost[-1] = 1, -1
-    solved = linprog(cost, A_ub=np.array(rows), b_ub=right, bounds=(0, 1), method="highs")
+    solved = linprog(
+        cost, A_ub=np.array(rows), b_ub=right, bounds=(0, 1), method="highs"
+    )
     return -(solved.fun + 1)
 
 

@@ -27,12 +27,15 @@ def point(channel):
     "predicate",
     [
         pure,
-        lambda a, b: b <= 2 * a + Fraction(1, 10) and 1 - a <= 2 * (1 - b) + Fraction(1, 10),
+        lambda a, b: (
+            b <= 2 * a + Fraction(1, 10) and 1 - a <= 2 * (1 - b) + Fraction(1, 10)
+        ),
         lambda a, b: abs(a - b) <= QUARTER,
         lambda a, b: True,
         lambda a, b: a == b,
         lambda a, b: (
-            float(b) <= 1.6487212707001282 * float(a) and float(a) <= 1.6487212707001282 * float(b)
+            float(b) <= 1.6487212707001282 * float(a)
+            and float(a) <= 1.6487212707001282 * float(b)
         ),
     ],
 )
@@ -50,9 +53,15 @@ def test_definitions_that_satisfy_the_axioms(predicate):
         # A gap between what is equal and what is far.
         (lambda a, b: a == b or abs(a - b) == QUARTER, "interval"),
         # Allowed for unlikely outputs only.
-        (lambda a, b: a == b or (max(a, b) <= QUARTER) or (min(a, b) >= 3 * QUARTER), "grows"),
+        (
+            lambda a, b: a == b or (max(a, b) <= QUARTER) or (min(a, b) >= 3 * QUARTER),
+            "grows",
+        ),
         # Either of two definitions.
-        (lambda a, b: abs(a - b) <= QUARTER or (b <= 4 * a and 1 - a <= 4 * (1 - b)), "concave"),
+        (
+            lambda a, b: abs(a - b) <= QUARTER or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
+            "concave",
+        ),
     ],
 )
 def test_violations_come_with_mechanisms(predicate, broken):
@@ -72,13 +81,16 @@ def test_violations_come_with_mechanisms(predicate, broken):
         if breach.axiom == "post-processing":
             made = cascade(breach.allowed[0], breach.remap)
         else:
-            made = hidden_choice(list(breach.allowed), [breach.weight, 1 - breach.weight])
+            made = hidden_choice(
+                list(breach.allowed), [breach.weight, 1 - breach.weight]
+            )
         assert equal(made, breach.forbidden)
 
 
 def test_the_nearest_definition_is_concave_and_above():
     report = check_axioms(
-        lambda a, b: abs(a - b) <= QUARTER or (b <= 4 * a and 1 - a <= 4 * (1 - b)), steps=32
+        lambda a, b: abs(a - b) <= QUARTER or (b <= 4 * a and 1 - a <= 4 * (1 - b)),
+        steps=32,
     )
     for a, top in report.upper:
         assert report.nearest.exact(a) >= top

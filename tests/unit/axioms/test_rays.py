@@ -54,11 +54,15 @@ def test_counts(graph, count):
 
 
 @pytest.mark.parametrize("loss", ["binary", "distance"])
-@pytest.mark.parametrize("graph", [PathPower(4), Star(3), Clique(4), Cycle(5), PathPower(5, 2)])
+@pytest.mark.parametrize(
+    "graph", [PathPower(4), Star(3), Clique(4), Cycle(5), PathPower(5, 2)]
+)
 def test_rays_give_the_optimum(graph, loss):
     rng = np.random.default_rng(0)
     for alpha in (0.3, 0.7):
-        consumer = Consumer.of(graph, prior=rng.dirichlet(np.ones(graph.size)), loss=loss)
+        consumer = Consumer.of(
+            graph, prior=rng.dirichlet(np.ones(graph.size)), loss=loss
+        )
         own = together(all_rays(graph, alpha), [consumer]).own[0]
         assert own == pytest.approx(plain_optimum(graph, alpha, consumer), abs=1e-8)
 
@@ -68,7 +72,10 @@ def test_all_are_served_on_a_path():
     people = [
         Consumer.of(graph, prior=rng.dirichlet(np.ones(4)), loss=kind)
         for kind in ("binary", "absolute", "squared")
-    ] + [Consumer.of(graph, support=[0, 2], loss="absolute"), Consumer.of(graph, support=[1, 2])]
+    ] + [
+        Consumer.of(graph, support=[0, 2], loss="absolute"),
+        Consumer.of(graph, support=[1, 2]),
+    ]
     found = together(all_rays(graph, 0.5), people)
     assert found.regret == pytest.approx(0, abs=1e-9)
     geometric = GeometricChannel(4, "ln(2)")

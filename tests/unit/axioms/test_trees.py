@@ -6,7 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tightrope.axioms.universality import all_rays, refute_by_star, star_optimum, together
+from tightrope.axioms.universality import (
+    all_rays,
+    refute_by_star,
+    star_optimum,
+    together,
+)
 from tightrope.consumers import Consumer, utility
 from tightrope.errors import InputError
 from tightrope.graphs import ExplicitGraph, PathPower, Star

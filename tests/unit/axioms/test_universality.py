@@ -27,12 +27,26 @@ from tightrope.queries import query
         ("cycle(4)", 1, "binary", "bayesian", "no", "C, Thm 4.2"),
         ("petersen", 1, "binary", "bayesian", "no", "C, Thm 4.2"),
         ("star(3)", "ln(2)", "binary", "bayesian", "yes", "tree theorem"),
-        ("star(3)", "ln(2)", "binary", "risk-averse", "yes", "tree theorem and minimax duality"),
+        (
+            "star(3)",
+            "ln(2)",
+            "binary",
+            "risk-averse",
+            "yes",
+            "tree theorem and minimax duality",
+        ),
         ("star(3)", "ln(1.99)", "binary", "bayesian", "no", "C, Thm 4.3"),
         ("star(3)", "ln(1.5)", "monotone", "bayesian", "no", "C, Thm 4.3"),
         ("star(5)", "ln(4)", "binary", "bayesian", "yes", "tree theorem"),
         ("star(5)", "ln(3.99)", "binary", "bayesian", "no", "C, Thm 4.3"),
-        ("star(3)", "ln(1.5)", "binary", "risk-averse", "no", "linear program over rays"),
+        (
+            "star(3)",
+            "ln(1.5)",
+            "binary",
+            "risk-averse",
+            "no",
+            "linear program over rays",
+        ),
         ("sum(2,2)", 1, "absolute", "bayesian", "no", "linear program over rays"),
         ("cycle(4)", 1, "binary", "risk-averse", "no", "linear program over rays"),
         ("star(3)", 1, "distance", "bayesian", "open", "none"),
@@ -94,7 +108,9 @@ def test_large_graphs_are_answered_by_rule():
 
 
 def test_without_a_search_a_case_stays_open():
-    assert universality("cycle(4)", 1, kind="risk-averse", search=False).verdict == "open"
+    assert (
+        universality("cycle(4)", 1, kind="risk-averse", search=False).verdict == "open"
+    )
 
 
 def test_found_consumers_really_conflict():
@@ -117,7 +133,9 @@ def test_losses_in_other_units():
     five = 5 * (1 - np.eye(3))
     found = universality(Clique(3), "ln(2)", five)
     one = universality(Clique(3), "ln(2)")
-    assert found.witness.optimal_losses == tuple(5 * lost for lost in one.witness.optimal_losses)
+    assert found.witness.optimal_losses == tuple(
+        5 * lost for lost in one.witness.optimal_losses
+    )
     # The solver's tolerance must not count as a regret, nor hide one.
     for unit in (1e9, 1e-9):
         assert universality(Star(3), "ln(2)", unit * (1 - np.eye(4))).verdict == "open"

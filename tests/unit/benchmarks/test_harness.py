@@ -12,9 +12,16 @@ from benchmarks.peers import AT_HOME, PACKAGES, entries
 
 
 def test_the_last_line_of_a_process_is_its_result() -> None:
-    said = "noise\n" + json.dumps({"cpu": [1.0], "wall": [2.0], "memory_mib": 3.0, "facts": {}})
+    said = "noise\n" + json.dumps(
+        {"cpu": [1.0], "wall": [2.0], "memory_mib": 3.0, "facts": {}}
+    )
     found = read_result(0, said, "", 60, 99.0)
-    assert (found.status, found.cpu, found.wall, found.memory_mib) == ("ok", (1.0,), (2.0,), 3.0)
+    assert (found.status, found.cpu, found.wall, found.memory_mib) == (
+        "ok",
+        (1.0,),
+        (2.0,),
+        3.0,
+    )
 
 
 @pytest.mark.parametrize("ended", [signal.SIGXCPU, signal.SIGKILL])
@@ -25,13 +32,17 @@ def test_a_process_that_was_stopped_is_over_its_limit(ended: signal.Signals) -> 
 
 
 def test_a_process_that_failed_says_why_and_not_where() -> None:
-    found = read_result(1, "", "Traceback\nImportError: no x in /usr/lib/x.so\n", 60, 1.0)
+    found = read_result(
+        1, "", "Traceback\nImportError: no x in /usr/lib/x.so\n", 60, 1.0
+    )
     assert (found.status, found.why) == ("no", "ImportError: no x in x.so")
     assert read_result(3, "", "", 60, 1.0).why == "ended with status 3"
 
 
 def test_results_survive_their_file() -> None:
-    found = Result("ok", cpu=(1.0, 2.0), wall=(3.0,), memory_mib=4.0, facts={"gap": 0.0})
+    found = Result(
+        "ok", cpu=(1.0, 2.0), wall=(3.0,), memory_mib=4.0, facts={"gap": 0.0}
+    )
     assert Result.read(json.loads(json.dumps(found.as_dict()))) == found
     assert Result("no", why="x").as_dict() == {"status": "no", "why": "x"}
 
@@ -50,7 +61,9 @@ def test_longer_work_is_timed_once_and_warmed_up_unless_it_is_long(
     monkeypatch.setattr(child, "SHORT", 0.0)
     monkeypatch.setattr(child, "WARMING", warming)
     seconds = iter((2.0, 1.0))
-    monkeypatch.setattr(child, "timed", lambda call, _: ((t := next(seconds), t), call()))
+    monkeypatch.setattr(
+        child, "timed", lambda call, _: ((t := next(seconds), t), call())
+    )
     done: list[int] = []
     times, _ = measure(Work(lambda: done.append(0)))
     assert (times, len(done)) == ([(3.0 - calls, 3.0 - calls)], calls)
@@ -63,10 +76,14 @@ def test_work_that_knows_its_times_is_called_once() -> None:
 
 
 def test_one_row_from_end_to_end() -> None:
-    row = Row("r", "a row", {"task": "python"}, {"tightrope": 30, "qif": "cannot do it"})
+    row = Row(
+        "r", "a row", {"task": "python"}, {"tightrope": 30, "qif": "cannot do it"}
+    )
     said: list[str] = []
     comparison = Comparison("c", "Title", "", (row,), by="wall")
-    found = run_comparison(comparison, "benchmarks.cold_start", alone=True, say=said.append)
+    found = run_comparison(
+        comparison, "benchmarks.cold_start", alone=True, say=said.append
+    )
     ours = Result.read(found["rows"][0]["results"]["tightrope"])
     assert ours.status == "ok"
     assert min(ours.wall) > 0
@@ -75,9 +92,13 @@ def test_one_row_from_end_to_end() -> None:
 
 
 def test_a_way_that_fails_does_not_end_the_run() -> None:
-    row = Row("r", "a row", {"task": "no such"}, {"tightrope": 30, "nobody": "cannot do it"})
+    row = Row(
+        "r", "a row", {"task": "no such"}, {"tightrope": 30, "nobody": "cannot do it"}
+    )
     comparison = Comparison("c", "Title", "", (row,))
-    found = run_comparison(comparison, "benchmarks.leakage", alone=True, say=lambda _: None)
+    found = run_comparison(
+        comparison, "benchmarks.leakage", alone=True, say=lambda _: None
+    )
     result = found["rows"][0]["results"]["tightrope"]
     assert result["status"] == "no"
     assert "unexpected keyword" in result["why"]

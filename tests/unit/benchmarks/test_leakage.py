@@ -10,5 +10,7 @@ from benchmarks import leakage
     "measure", ["min-entropy", "posterior", "g-vulnerability", "mutual-information"]
 )
 def test_both_ways_agree(measure: str) -> None:
-    ours, theirs = (way(measure, 20).call() for way in (leakage.tightrope, leakage.numpy))
+    ours, theirs = (
+        way(measure, 20).call() for way in (leakage.tightrope, leakage.numpy)
+    )
     assert ours == pytest.approx(float(theirs))

@@ -6,7 +6,9 @@ from benchmarks import release
 
 def test_a_small_table_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float] = []
-    monkeypatch.setattr(release, "bound", limits.append)  # a limit would end this process too
+    monkeypatch.setattr(
+        release, "bound", limits.append
+    )  # a limit would end this process too
     work = release.tightrope(rows=1000)
     pairs = work.call()
     assert len(pairs) == release.ROUNDS

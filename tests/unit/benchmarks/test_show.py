@@ -66,7 +66,8 @@ def test_three_digits_and_no_exponent(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mib", "text"), [(None, ""), (90.6, "91 MiB"), (2048.0, "2.0 GiB"), (2047.0, "2047 MiB")]
+    ("mib", "text"),
+    [(None, ""), (90.6, "91 MiB"), (2048.0, "2.0 GiB"), (2047.0, "2047 MiB")],
 )
 def test_memory(mib: float | None, text: str) -> None:
     assert memory(mib) == text
@@ -83,4 +84,6 @@ def test_a_line_of_progress_has_time_memory_and_ratio_or_the_reason() -> None:
     assert "5.00×" in line("qif", theirs, ours, "cpu")
     assert "3.00×" in line("qif", theirs, ours, "wall")
     assert "×" not in line("tightrope", ours, ours, "cpu")
-    assert line("qif", Result("no", why="not built"), ours, "cpu").endswith("no: not built")
+    assert line("qif", Result("no", why="not built"), ours, "cpu").endswith(
+        "no: not built"
+    )

@@ -40,23 +40,34 @@ def test_priors_are_distributions() -> None:
 
 
 def test_a_question_is_answered_in_its_own_process_and_ended_at_its_limit() -> None:
-    easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
+    easy = suite.Question(
+        "cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1"
+    )
     rays = {"dual_variables": 0}
-    asked = [rays, {"dual_variables": 10_000}, {"regret_branches": 1}, {"no_such_field": 1}]
+    asked = [
+        rays,
+        {"dual_variables": 10_000},
+        {"remap_entries": 1},
+        {"no_such_field": 1},
+    ]
     found, whole, same, unread = suite.run(easy, 30, asked)
     assert (found.status, found.route) == ("certified", "rays")
     assert (whole.status, whole.route) == ("certified", "dual")
     assert "dual_variables" in found.read
-    assert "regret_branches" not in found.read
+    assert "remap_entries" not in found.read
     assert same == unread == found
-    hard = suite.Question("sum(60,5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
+    hard = suite.Question(
+        "sum(60,5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1"
+    )
     (over,) = suite.run(hard, 0.5, [{}])
     assert over.status == "over"
     (broken,) = suite.run(easy, 30, [{"no_such_field": 1}])
     assert broken.status == "failed"
     assert "no_such_field" in broken.why
     assert "2 certified" not in suite.summary([found, over, broken])
-    assert "1 certified, 0 uncertified, 1 over, 1 failed" in suite.summary([found, over, broken])
+    assert "1 certified, 0 uncertified, 1 over, 1 failed" in suite.summary(
+        [found, over, broken]
+    )
 
 
 def test_every_setting_is_moved_to_something_else() -> None:
@@ -71,7 +82,9 @@ def test_every_setting_is_moved_to_something_else() -> None:
 
 
 def test_the_table_has_a_line_for_each_variation() -> None:
-    easy = suite.Question("cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1")
+    easy = suite.Question(
+        "cycle(5)", "change-one", ("dirichlet", 1.0, 1), "binary", "1"
+    )
     good = suite.Outcome(easy, 5, "certified", "dual", 0.5, 0.25)
     bad = suite.Outcome(easy, 5, "over", "", 30.0, 30.0)
     row = ablate.Row.of("wide_gap", "0.1", 2, [good, good, bad])

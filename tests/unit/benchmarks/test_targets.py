@@ -6,13 +6,21 @@ import pytest
 from benchmarks.targets import MISSED, OPEN, REACHED, TARGETS, UNKNOWN, Target, judge
 
 
-def results(ours: dict[str, Any], theirs: dict[str, Any] | None = None) -> dict[str, Any]:
+def results(
+    ours: dict[str, Any], theirs: dict[str, Any] | None = None
+) -> dict[str, Any]:
     of = {"tightrope": ours} | ({} if theirs is None else {"qif": theirs})
     return {"c": {"by": "cpu", "rows": [{"name": "r", "results": of}]}}
 
 
 def ok(seconds: float, **more: Any) -> dict[str, Any]:
-    return {"status": "ok", "cpu": [seconds], "wall": [9.0], "memory_mib": 100.0, **more}
+    return {
+        "status": "ok",
+        "cpu": [seconds],
+        "wall": [9.0],
+        "memory_mib": 100.0,
+        **more,
+    }
 
 
 OVER = {"status": "over", "limit": 60.0}
@@ -33,18 +41,28 @@ def target(measure: str, **bounds: float) -> Target:
     ],
 )
 def test_ratios(theirs: dict[str, Any], least: float, verdict: str) -> None:
-    assert judge(target("ratio:qif", least=least), results(ok(1.0), theirs)).verdict == verdict
+    assert (
+        judge(target("ratio:qif", least=least), results(ok(1.0), theirs)).verdict
+        == verdict
+    )
 
 
 @pytest.mark.parametrize(("least", "verdict"), [(5, MISSED), (0.4, OPEN)])
-def test_a_ratio_with_ours_stopped_is_at_most_what_it_shows(least: float, verdict: str) -> None:
+def test_a_ratio_with_ours_stopped_is_at_most_what_it_shows(
+    least: float, verdict: str
+) -> None:
     found = judge(target("ratio:qif", least=least), results(OVER, ok(30.0)))
     assert (found.verdict, found.measured) == (verdict, "< 0.5× as long")
 
 
 @pytest.mark.parametrize(
     ("ours", "most", "verdict"),
-    [(ok(1.9), 2, REACHED), (ok(2.1), 2, MISSED), (OVER, 50, MISSED), (OVER, 300, OPEN)],
+    [
+        (ok(1.9), 2, REACHED),
+        (ok(2.1), 2, MISSED),
+        (OVER, 50, MISSED),
+        (OVER, 300, OPEN),
+    ],
 )
 def test_seconds(ours: dict[str, Any], most: float, verdict: str) -> None:
     assert judge(target("seconds", most=most), results(ours)).verdict == verdict
@@ -57,7 +75,9 @@ def test_memory(most: float, verdict: str) -> None:
 
 @pytest.mark.parametrize(("holds", "verdict"), [(True, REACHED), (False, MISSED)])
 def test_facts(holds: bool, verdict: str) -> None:
-    found = judge(target("fact:private", least=1), results(ok(1.0, facts={"private": holds})))
+    found = judge(
+        target("fact:private", least=1), results(ok(1.0, facts={"private": holds}))
+    )
     assert (found.verdict, found.asked) == (verdict, "yes")
     assert found.measured == ("yes" if holds else "no")
 
@@ -79,7 +99,10 @@ def test_growth(seconds: tuple[float, ...], verdict: str) -> None:
 
 
 def test_of_several_rows_the_worst_counts() -> None:
-    rows = [{"name": n, "results": {"tightrope": ok(s)}} for n, s in (("a", 1.0), ("b", 3.0))]
+    rows = [
+        {"name": n, "results": {"tightrope": ok(s)}}
+        for n, s in (("a", 1.0), ("b", 3.0))
+    ]
     found = judge(
         Target("Subject", "what", "c", ("a", "b"), "seconds", most=2),
         {"c": {"by": "cpu", "rows": rows}},

@@ -8,7 +8,12 @@ from tightrope.consumers import Prior, ProductPrior
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Databases, PathPower
 from tightrope.leakage import analyse, database_bound
-from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response
+from tightrope.mechanisms import (
+    exponential,
+    geometric,
+    highest_leakage,
+    randomized_response,
+)
 
 
 def test_the_keys_of_the_command() -> None:

@@ -30,7 +30,10 @@ def test_what_does_not_split() -> None:
     assert parts(crowd, ProductPrior([Prior([0.4, 0.3, 0.2, 0.1])] * 1)) is None
     assert parts(geometric(PathPower(4), 1), Prior.uniform(4)) is None
     assert (
-        parts(exponential(Databases(2, range(2), absent=True, change=False), 1), Prior.uniform(9))
+        parts(
+            exponential(Databases(2, range(2), absent=True, change=False), 1),
+            Prior.uniform(9),
+        )
         is None
     )
 
@@ -41,7 +44,9 @@ def test_rules_say_none_where_they_do_not_apply() -> None:
     assert symmetric_information(geometric(Clique(3), 1)) is None
 
 
-@pytest.mark.parametrize("graph", [Star(5), Databases(3, range(2)), PathPower(9, 3)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [Star(5), Databases(3, range(2)), PathPower(9, 3)], ids=str
+)
 def test_the_reach_of_a_known_answer_falls_with_distance(graph: Star) -> None:
     reached = Phi(graph, 0.4).reach(Prior.point(graph.size, 1).probabilities)
     assert reached == pytest.approx(np.exp(-0.4 * graph.distances_from(1)))

@@ -52,7 +52,10 @@ def test_the_bounds_close(shape: tuple[int, int], sharpness: float) -> None:
 
 def test_by_rule() -> None:
     ring = exponential(Cycle(6), 1)
-    by_rule, by_matrix = shannon_capacity(ring), shannon_capacity(Channel(ring.matrix()))
+    by_rule, by_matrix = (
+        shannon_capacity(ring),
+        shannon_capacity(Channel(ring.matrix())),
+    )
     assert by_rule.steps == 0
     assert by_rule.bits == pytest.approx(by_matrix.bits, abs=1e-9)
     skew = Channel([[1, 0], [0.3, 0.7]])

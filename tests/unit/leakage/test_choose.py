@@ -50,7 +50,9 @@ def test_the_utility_is_reached_and_not_before(graph: PathPower, wanted: float) 
 
 
 def test_another_utility_can_be_given() -> None:
-    level = epsilon_for_utility(0.6, Star(3), best=lambda e: 1 - 0.75 * math.exp(-float(e)))
+    level = epsilon_for_utility(
+        0.6, Star(3), best=lambda e: 1 - 0.75 * math.exp(-float(e))
+    )
     assert float(level) == pytest.approx(math.log(0.75 / 0.4), abs=2 * STEP)
 
 

@@ -19,7 +19,9 @@ from tightrope.mechanisms import highest_leakage, randomized_response
 def test_levels_do_not_simply_add_up() -> None:
     # One mechanism is worst towards answer 0, the other towards answer 1.
     up, down = Channel([[0.5, 0.5], [0.1, 0.9]]), Channel([[0.5, 0.5], [0.5, 0.5]])
-    assert smallest_epsilon(parallel(up, down), PathPower(2)).value == pytest.approx(math.log(5))
+    assert smallest_epsilon(parallel(up, down), PathPower(2)).value == pytest.approx(
+        math.log(5)
+    )
     path = PathPower(3)
     left = Channel([[0.8, 0.2], [0.2, 0.8], [0.2, 0.8]])
     right = Channel([[0.8, 0.2], [0.8, 0.2], [0.2, 0.8]])

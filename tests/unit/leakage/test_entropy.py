@@ -28,7 +28,9 @@ def test_guesses_are_columns_of_the_gain() -> None:
     assert g_vulnerability([0.5, 0.5], [[1, 0, 0.6], [0, 1, 0.6]]) == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize("bad", [[0.5, 0.6], [-0.1, 1.1], [], "uniform", [[0.5], [0.5]]])
+@pytest.mark.parametrize(
+    "bad", [[0.5, 0.6], [-0.1, 1.1], [], "uniform", [[0.5], [0.5]]]
+)
 def test_what_is_not_a_prior_is_refused(bad: object) -> None:
     with pytest.raises(InputError):
         as_prior(bad)  # type: ignore[arg-type]
@@ -39,7 +41,9 @@ def test_a_uniform_prior_needs_a_size() -> None:
         as_prior(None)
 
 
-@pytest.mark.parametrize("bad", [[[1.0]], [[1.0], [math.nan]], [1.0, 2.0], [["a"], ["b"]]])
+@pytest.mark.parametrize(
+    "bad", [[[1.0]], [[1.0], [math.nan]], [1.0, 2.0], [["a"], ["b"]]]
+)
 def test_what_is_not_a_gain_is_refused(bad: object) -> None:
     with pytest.raises(InputError):
         gain_matrix(bad, 2)  # type: ignore[arg-type]

@@ -40,7 +40,9 @@ def test_more_releases_make_it_narrower() -> None:
 
 
 def test_a_distribution_at_the_border() -> None:
-    found = estimate_population(randomized_response(3, "ln(2)"), [50, 25, 20], resamples=0)
+    found = estimate_population(
+        randomized_response(3, "ln(2)"), [50, 25, 20], resamples=0
+    )
     assert found.converged
     assert found.distribution[2] == pytest.approx(0, abs=1e-6)
 
@@ -54,7 +56,9 @@ def test_a_channel_with_dependent_rows_says_so() -> None:
 
 def test_it_is_repeatable() -> None:
     channel = randomized_response(3, 1)
-    one, two = (estimate_population(channel, [5, 6, 7], resamples=20, seed=9) for _ in range(2))
+    one, two = (
+        estimate_population(channel, [5, 6, 7], resamples=20, seed=9) for _ in range(2)
+    )
     assert np.array_equal(one.low, two.low)
     other = estimate_population(channel, [5, 6, 7], resamples=20, seed=10)
     assert not np.array_equal(one.low, other.low)

@@ -13,8 +13,10 @@ def test_words_and_numbers_agree() -> None:
     assert found.success_before == pytest.approx(1 / 3)
     text = str(found)
     assert "at most 2 times as likely" in text
-    assert "probability at most 0.5 after" in text
-    assert "About all 10 people together it tells at most 5.84963 of 15.8496 bits" in text
+    assert "correctly at most 50 % of the time after" in text
+    assert (
+        "About all 10 people together it tells at most 5.84963 of 15.8496 bits" in text
+    )
 
 
 def test_bounds_are_never_rounded_down_in_print() -> None:
@@ -25,16 +27,25 @@ def test_bounds_are_never_rounded_down_in_print() -> None:
         assert shown <= found.individual_bits * 1.00001
 
 
+def test_a_percentage_is_never_rounded_down_in_print() -> None:
+    found = explain(epsilon=1)
+    assert "at most 2.72 times as likely" in found.sentences[0]
+    # 0.7310585…: 73.1 % would be less than the truth.
+    assert "at most 73.2 % of the time" in found.sentences[1]
+
+
 def test_exact_numbers_print_exactly() -> None:
     for k in range(2, 12):
         found = explain(epsilon=f"ln({k})", values=k + 1)
         assert f"at most {k} times as likely" in found.sentences[0]
-        assert "probability at most 0.5 after" in found.sentences[1]
+        assert "at most 50 % of the time after" in found.sentences[1]
 
 
 def test_one_person_gets_no_sentence_about_all() -> None:
     assert not any("together" in line for line in explain(epsilon=1).sentences)
-    assert any("together" in line for line in explain(epsilon=1, individuals=2).sentences)
+    assert any(
+        "together" in line for line in explain(epsilon=1, individuals=2).sentences
+    )
 
 
 def test_the_stricter_limit_counts() -> None:

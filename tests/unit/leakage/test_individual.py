@@ -6,7 +6,12 @@ from tightrope.channels import Channel, KroneckerChannel
 from tightrope.errors import InputError, TooLarge
 from tightrope.leakage import individual_bound, individual_leakage
 from tightrope.leakage.measures import leakage_of_sets, reachable
-from tightrope.mechanisms import exponential, geometric, highest_leakage, randomized_response
+from tightrope.mechanisms import (
+    exponential,
+    geometric,
+    highest_leakage,
+    randomized_response,
+)
 
 
 @pytest.mark.parametrize("text", ["count(4)", "sum(3,2)", "sum(2,3)", "sum(1,4)"])
@@ -34,7 +39,9 @@ def test_databases_by_their_factors_and_by_lines() -> None:
 
 def test_the_worst_person_counts() -> None:
     loud, quiet = Channel(np.eye(2)), Channel(np.full((2, 2), 0.5))
-    found = individual_leakage(KroneckerChannel([quiet, loud, quiet]), query("databases(3,2)"))
+    found = individual_leakage(
+        KroneckerChannel([quiet, loud, quiet]), query("databases(3,2)")
+    )
     assert found.bits == 1
     assert found.answers == (0, 2)
 
@@ -52,7 +59,10 @@ def test_a_graph_alone_gives_an_upper_bound_over_cliques() -> None:
 def test_too_many_databases_give_an_upper_bound_by_adjacency() -> None:
     large, small = query("count_mod(60,5)"), query("count_mod(6,5)")
     channel = exponential(large.graph, 1)
-    bound, exact = individual_leakage(channel, large), individual_leakage(channel, small)
+    bound, exact = (
+        individual_leakage(channel, large),
+        individual_leakage(channel, small),
+    )
     assert (bound.exact, exact.exact) == (False, True)
     assert bound.bits == pytest.approx(exact.bits)
 

@@ -56,9 +56,13 @@ def test_streaming_in_blocks_gives_the_same() -> None:
     blocks = ByRows(matrix)
     for channel in (dense, blocks):
         joint = matrix * prior[:, None]
-        assert posterior_vulnerability(channel, prior) == pytest.approx(joint.max(axis=0).sum())
+        assert posterior_vulnerability(channel, prior) == pytest.approx(
+            joint.max(axis=0).sum()
+        )
         expected = (gain.T @ joint).max(axis=0).sum()
-        assert posterior_g_vulnerability(channel, gain, prior) == pytest.approx(expected)
+        assert posterior_g_vulnerability(channel, gain, prior) == pytest.approx(
+            expected
+        )
         output = joint.sum(axis=0)
         information = (joint * np.log2(matrix / output)).sum()
         assert mutual_information(channel, prior) == pytest.approx(information)
@@ -68,11 +72,14 @@ def test_large_lines_need_no_matrix() -> None:
     n = 1_000_001
     line = GeometricChannel(n, "ln(2)", width=5)
     a = 0.5 ** (1 / 5)
-    assert min_capacity(line) == pytest.approx(math.log2((2 + (n - 2) * (1 - a)) / (1 + a)))
+    assert min_capacity(line) == pytest.approx(
+        math.log2((2 + (n - 2) * (1 - a)) / (1 + a))
+    )
     prior = Prior.geometric(n, 0.1)
     found = posterior_vulnerability(line, prior)
     small = posterior_vulnerability(
-        Channel(GeometricChannel(300, "ln(2)", width=5).matrix()), Prior.geometric(300, 0.1)
+        Channel(GeometricChannel(300, "ln(2)", width=5).matrix()),
+        Prior.geometric(300, 0.1),
     )
     assert found == pytest.approx(small, abs=1e-9)
     assert found > 0.1
@@ -84,7 +91,9 @@ def test_large_databases_need_no_list() -> None:
     person = exponential(Clique(4), 1)
     for measure in (min_entropy_leakage, mutual_information, posterior_min_entropy):
         assert measure(crowd) == pytest.approx(20 * measure(person))
-        assert measure(crowd, people) == pytest.approx(20 * measure(person, people.parts[0]))
+        assert measure(crowd, people) == pytest.approx(
+            20 * measure(person, people.parts[0])
+        )
     assert min_capacity(highest_leakage(5000, 3, 2)) == pytest.approx(
         5000 * min_capacity(exponential(Clique(3), 2))
     )
@@ -94,8 +103,12 @@ def test_a_prior_that_is_no_product_falls_back_to_the_rows() -> None:
     small = exponential(Databases(2, range(2)), 1)
     prior = Prior([0.7, 0.1, 0.1, 0.1])
     dense = Channel(small.matrix())
-    assert min_entropy_leakage(small, prior) == pytest.approx(min_entropy_leakage(dense, prior))
-    assert mutual_information(small, prior) == pytest.approx(mutual_information(dense, prior))
+    assert min_entropy_leakage(small, prior) == pytest.approx(
+        min_entropy_leakage(dense, prior)
+    )
+    assert mutual_information(small, prior) == pytest.approx(
+        mutual_information(dense, prior)
+    )
 
 
 def test_the_prior_must_fit() -> None:

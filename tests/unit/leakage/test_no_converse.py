@@ -11,7 +11,9 @@ def test_hardly_any_leakage_and_no_privacy_to_speak_of() -> None:
     assert shown.leakage_bits == pytest.approx(0, abs=1e-12)
     assert shown.leakage_bits == min_entropy_leakage(shown.channel, shown.prior)
     assert shown.epsilon > 15
-    assert smallest_epsilon(shown.channel, Clique(6)).value == pytest.approx(shown.epsilon)
+    assert smallest_epsilon(shown.channel, Clique(6)).value == pytest.approx(
+        shown.epsilon
+    )
 
 
 def test_with_an_even_prior_the_same_channel_leaks() -> None:

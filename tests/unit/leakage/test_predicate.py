@@ -15,7 +15,9 @@ def test_the_identity_predicate_is_the_secret_itself() -> None:
     channel, prior = GeometricChannel(5, 1), [0.1, 0.2, 0.4, 0.2, 0.1]
     found = predicate_leakage(channel, lambda answer: answer, prior)
     assert found.leakage_bits == pytest.approx(min_entropy_leakage(channel, prior))
-    assert predicate_capacity(channel, range(5)).bits == pytest.approx(min_capacity(channel))
+    assert predicate_capacity(channel, range(5)).bits == pytest.approx(
+        min_capacity(channel)
+    )
 
 
 def test_a_constant_predicate_leaks_nothing() -> None:
@@ -38,10 +40,15 @@ def test_no_prior_leaks_more_than_the_capacity() -> None:
     capacity = predicate_capacity(channel, classes)
     for _ in range(200):
         prior = rng.dirichlet(np.full(7, 0.3))
-        assert predicate_leakage(channel, classes, prior).leakage_bits <= capacity.bits + 1e-9
+        assert (
+            predicate_leakage(channel, classes, prior).leakage_bits
+            <= capacity.bits + 1e-9
+        )
     worst = np.zeros(7)
     worst[list(capacity.secrets)] = 1 / 3
-    assert predicate_leakage(channel, classes, worst).leakage_bits == pytest.approx(capacity.bits)
+    assert predicate_leakage(channel, classes, worst).leakage_bits == pytest.approx(
+        capacity.bits
+    )
 
 
 def test_too_many_choices_give_two_bounds() -> None:

@@ -39,7 +39,9 @@ def test_the_average_over_pair_orbits_is_the_average_over_the_group() -> None:
         p
         for p in itertools.permutations(range(5))
         if all(
-            graph.distance(p[i], p[j]) == graph.distance(i, j) for i in range(5) for j in range(5)
+            graph.distance(p[i], p[j]) == graph.distance(i, j)
+            for i in range(5)
+            for j in range(5)
         )
     ]
     assert len(group) == 10
@@ -53,7 +55,9 @@ def test_each_graph_gets_the_lemma_that_fits() -> None:
         channel = Channel(rng.dirichlet(np.ones(graph.size), size=graph.size))
         after = equal_diagonal(channel, graph)
         assert np.ptp(after.matrix().diagonal()) < 1e-12
-        assert posterior_vulnerability(after) == pytest.approx(posterior_vulnerability(channel))
+        assert posterior_vulnerability(after) == pytest.approx(
+            posterior_vulnerability(channel)
+        )
 
 
 def test_conditions_are_checked() -> None:

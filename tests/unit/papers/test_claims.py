@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tightrope.papers import all_claims
-from tightrope.papers.claims import Claim, Paper, agrees, half_unit, spoken
+from tightrope.papers.claims import Paper, PaperClaim, agrees, half_unit, spoken
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,9 @@ def test_agreement_is_to_the_printed_precision(claimed, computed, same) -> None:
     assert agrees(claimed, computed) is same
 
 
-@pytest.mark.parametrize(("text", "value"), [("0.50", 0.005), ("12", 0.0), ("1/3", 0.0)])
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.50", 0.005), ("12", 0.0), ("1/3", 0.0)]
+)
 def test_half_a_unit_of_the_last_digit(text, value) -> None:
     assert half_unit(text) == pytest.approx(value)
 
@@ -52,8 +54,10 @@ def test_values_are_spoken() -> None:
     assert spoken([0.5, 0.25]) == "0.5, 0.25"
 
 
-def claim(claimed, computed, correction="") -> Claim:
-    return Claim("X", "Ex 1", "s", claimed, sum, correction, lambda: (computed, ""))
+def claim(claimed, computed, correction="") -> PaperClaim:
+    return PaperClaim(
+        "X", "Ex 1", "s", claimed, sum, correction, lambda: (computed, "")
+    )
 
 
 def test_verdicts() -> None:
@@ -84,10 +88,10 @@ def test_a_paper_keeps_the_order_of_its_claims() -> None:
 
 
 def test_the_function_is_named_as_its_room_exports_it() -> None:
-    exported = Claim("X", "1", "s", "1", agrees, "", lambda: (1, ""))
+    exported = PaperClaim("X", "1", "s", "1", agrees, "", lambda: (1, ""))
     assert exported.function == "tightrope.papers.claims.agrees"
     assert claim("1", 1).function == "builtins.sum"
-    room = Claim("X", "1", "s", "1", all_claims, "", lambda: (1, ""))
+    room = PaperClaim("X", "1", "s", "1", all_claims, "", lambda: (1, ""))
     assert room.function == "tightrope.papers.all_claims"
 
 
@@ -99,7 +103,9 @@ def test_the_function_is_named_as_its_room_exports_it() -> None:
         ([], "open", "no: in 0 cases"),  # nothing tried is nothing shown
     ],
 )
-def test_a_claim_by_cases_holds_if_there_are_some_and_all_hold(cases, verdict, computed) -> None:
+def test_a_claim_by_cases_holds_if_there_are_some_and_all_hold(
+    cases, verdict, computed
+) -> None:
     paper = Paper("X", "On addition")
     paper.every("1", "in {} cases", by=sum)(lambda: iter(cases))
     row = paper.claims[0].row()

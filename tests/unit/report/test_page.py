@@ -1,5 +1,6 @@
 """The HTML page about a design: whole, self-contained, safe."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -9,7 +10,12 @@ import tightrope as tr
 from tightrope.consumers import Consumer
 from tightrope.graphs import ExplicitGraph
 from tightrope.optimize import design
-from tightrope.report.page import html_report
+from tightrope.report.page import (
+    Publication,
+    html_report,
+    published_report,
+    receipts_of,
+)
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -73,8 +79,8 @@ def test_numbers_are_those_of_the_design() -> None:
     found = design("choice(3)", "ln(2)")
     text = read(html_report(found)).text
     assert "with probability 0.5" in text
-    assert "is certified" in text
-    assert "at most 0.666667 after" in text
+    assert found.claim in text
+    assert "correctly at most 66.7 % of the time after" in text
     assert "at most 0.415038 of 1 bits" in text
 
 
@@ -94,7 +100,9 @@ def test_a_large_design_is_not_drawn_whole() -> None:
 
 def test_labels_cannot_carry_markup() -> None:
     graph = ExplicitGraph(
-        [(0, 1), (1, 2)], labels=["<script>alert(1)</script>", "b", "c"], name="<b>bad</b>"
+        [(0, 1), (1, 2)],
+        labels=["<script>alert(1)</script>", "b", "c"],
+        name="<b>bad</b>",
     )
     page = html_report(design(graph, "ln(2)"))
     read(page)
@@ -109,16 +117,24 @@ def test_nothing_is_loaded_from_elsewhere() -> None:
     assert "@import" not in page
 
 
-@pytest.mark.parametrize("question", ["path(3)", "petersen", "star(4)", "databases(2,2)"])
+@pytest.mark.parametrize(
+    "question", ["path(3)", "petersen", "star(4)", "databases(2,2)"]
+)
 def test_pages_of_other_graphs(question) -> None:
     assert question.split("(")[0] in read(html_report(design(question, 1))).text
 
 
 def test_published_numbers_open_the_page_and_their_words_are_escaped():
-    from tightrope.report.page import published_report
-
     lines = [["town", "n", "n, usual noise"], ["<b>", "17 ± 3", "± 4"]]
-    page = published_report([("people", lines, ["Proved best."])], {"paid": "ε = 1"})
+    tables = [("people", lines, ["Proved optimal."])]
+    receipt = {"position": 7, "ledger": "a1", "hash": "f0", "sql": "</script><b>"}
+    page = published_report(
+        Publication("<People>", tables, {"ε": "1"}, {"paid": "1"}, receipts=[receipt])
+    )
+    assert "<h1>&lt;People&gt;</h1>" in page
+    assert "entry 7 of ledger a1, hash f0" in page
+    assert [json.loads(text) for text in receipts_of(page)] == [receipt]
+    assert "</script><b>" not in page
     assert page.index("17 ± 3") < page.index("what it cost")
     assert "<td>&lt;b&gt;</td>" in page
     assert "<td>± 4</td>" in page

@@ -9,7 +9,14 @@ import tightrope as tr
 from tightrope.channels import Channel, GeometricChannel
 from tightrope.consumers.regular import leakage_curves, regular_levels
 from tightrope.errors import InputError
-from tightrope.graphs import Clique, Cycle, ExplicitGraph, PathPower, folded_cube, petersen
+from tightrope.graphs import (
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    folded_cube,
+    petersen,
+)
 from tightrope.mechanisms import exponential, geometric
 from tightrope.mechanisms.tight import utility_curve
 from tightrope.phi import exists
@@ -58,9 +65,13 @@ def test_cells_show_the_matrix() -> None:
     assert np.asarray(drawn) == pytest.approx(channel.matrix())
 
 
-@pytest.mark.parametrize("graph", [PathPower(3), Cycle(3), Clique(4), Cycle(4)], ids=str)
+@pytest.mark.parametrize(
+    "graph", [PathPower(3), Cycle(3), Clique(4), Cycle(4)], ids=str
+)
 def test_regions_of_three_and_four_answers(graph) -> None:
-    axes = plot_region(graph, epsilons=("ln(2)", 1), prior=np.full(graph.size, 1 / graph.size))
+    axes = plot_region(
+        graph, epsilons=("ln(2)", 1), prior=np.full(graph.size, 1 / graph.size)
+    )
     assert legend(axes) == ["ε = ln(2)", "ε = 1", "this prior"]
     assert sum(text.startswith("surely") for text in texts(axes)) == graph.size
 
@@ -72,7 +83,9 @@ def test_five_answers_have_no_picture() -> None:
 
 def test_utility_with_the_levels_shaded() -> None:
     graph = PathPower(16, 3)
-    axes = shade_existence(exists(graph), plot_utility(utility_curve(graph, [0.9, 1.1, 1.4])))
+    axes = shade_existence(
+        exists(graph), plot_utility(utility_curve(graph, [0.9, 1.1, 1.4]))
+    )
     assert legend(axes) == ["tight constraints", "geometric noise", "mechanism exists"]
     assert axes.get_xlabel() == "privacy level ε"
 
@@ -109,8 +122,16 @@ def test_database_bounds() -> None:
     ("channel", "graph", "title"),
     [
         (geometric(PathPower(5), "ln(2)"), PathPower(5), "output 2: connected"),
-        (exponential(PathPower(5), "ln(2)"), PathPower(5), "output 2: falls into 5 parts"),
-        (geometric(PathPower(7, 2), "ln(2)"), PathPower(7, 2), "output 2: falls into 3 parts"),
+        (
+            exponential(PathPower(5), "ln(2)"),
+            PathPower(5),
+            "output 2: falls into 5 parts",
+        ),
+        (
+            geometric(PathPower(7, 2), "ln(2)"),
+            PathPower(7, 2),
+            "output 2: falls into 3 parts",
+        ),
     ],
     ids=["geometric", "exponential", "sum"],
 )
@@ -154,7 +175,9 @@ def test_ticks_of_a_heat_map_do_not_cover_each_other(size) -> None:
 def test_triples_of_counts_stand_apart() -> None:
     graph = tr.query("counts(2,3)").graph
     points = layout(graph, list(range(27)), [])
-    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[~np.eye(27, dtype=bool)]
+    gaps = np.linalg.norm(points[:, None] - points[None], axis=2)[
+        ~np.eye(27, dtype=bool)
+    ]
     assert gaps.min() > 0.12 * np.ptp(points[:, 0])
 
 
@@ -171,7 +194,12 @@ def test_a_cube_looks_like_a_cube() -> None:
 
 @pytest.mark.parametrize(
     ("label", "text"),
-    [((1, 2), "1,2"), ((0, 1, 0), "010"), ((10, 2, 3), "10,2,3"), ("x" * 30, "x" * 19 + "…")],
+    [
+        ((1, 2), "1,2"),
+        ((0, 1, 0), "010"),
+        ((10, 2, 3), "10,2,3"),
+        ("x" * 30, "x" * 19 + "…"),
+    ],
 )
 def test_labels_are_short(label, text) -> None:
     assert short_label(label) == text

@@ -26,10 +26,15 @@ def test_rows_are_what_design_says() -> None:
 
 
 def test_a_chunk_gives_the_same_bits_each_time() -> None:
-    [chunk] = Study.of("sum(5,3)", "0.5:2:0.5", priors="poisson(4)", losses="absolute").chunks()
+    [chunk] = Study.of(
+        "sum(5,3)", "0.5:2:0.5", priors="poisson(4)", losses="absolute"
+    ).chunks()
 
     def numbers() -> list[dict]:
-        return [row | {"seconds": 0} for row in design_chunk(pickle.loads(pickle.dumps(chunk)))[1]]
+        return [
+            row | {"seconds": 0}
+            for row in design_chunk(pickle.loads(pickle.dumps(chunk)))[1]
+        ]
 
     assert numbers() == numbers()
 

@@ -17,7 +17,17 @@ def test_a_range_stops_before_an_end_it_does_not_meet() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2:1:0.5", "1:2", "1:2:3:4", "0:1:0.1", "1:2:0", "ln(2):2:0.1", "1:500:0.0001", "x"]
+    "text",
+    [
+        "2:1:0.5",
+        "1:2",
+        "1:2:3:4",
+        "0:1:0.1",
+        "1:2:0",
+        "ln(2):2:0.1",
+        "1:500:0.0001",
+        "x",
+    ],
 )
 def test_what_is_no_list_of_levels(text: str) -> None:
     with pytest.raises(InputError):

@@ -19,7 +19,9 @@ def test_all_ways_give_the_same_rows(tmp_path: Path) -> None:
     inside = run_study(STUDY)
     assert without_seconds(inside.rows()) == list(kept.rows())
     assert list(read_rows(tmp_path / "study.parquet")) == list(kept.rows())
-    assert (kept.certified, kept.refused) == (inside.certified, inside.refused) == (12, 4)
+    assert (
+        (kept.certified, kept.refused) == (inside.certified, inside.refused) == (12, 4)
+    )
 
 
 def test_progress_starts_with_what_is_there(
@@ -39,7 +41,9 @@ def test_progress_starts_with_what_is_there(
         with pytest.raises(KeyboardInterrupt):
             run_study(STUDY, out)
     told: list[tuple[int, int]] = []
-    done = run_study(STUDY, out, progress=lambda *now: told.append(now))
+    done = run_study(
+        STUDY, out, progress=lambda now: told.append((now.done, now.total))
+    )
     # Chunks hold three levels and one: the first two were whole, the third was under way.
     assert done.found == 4
     assert told == [(count, 16) for count in range(4, 17)]

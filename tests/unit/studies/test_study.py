@@ -16,7 +16,9 @@ BASE = {"queries": ["path(4)", "cycle(5)"], "epsilons": "0.5:3:0.5"}
 
 @pytest.mark.parametrize("size", [1, 2, 4, 6, 100])
 def test_chunks_cover_every_combination_once_and_in_order(size: int) -> None:
-    study = Study.of(**BASE, priors="uniform", losses=["binary", "distance"], chunk=size)
+    study = Study.of(
+        **BASE, priors="uniform", losses=["binary", "distance"], chunk=size
+    )
     chunks = list(study.chunks())
     assert [chunk.number for chunk in chunks] == list(range(study.chunk_count))
     seen = [
@@ -76,7 +78,10 @@ def test_the_fingerprint_does_not_depend_on_spelling() -> None:
         ({"gap": float("nan")}, "gap"),
         ({"chunk": 0}, "chunk"),
         ({"neighbours": "far"}, "far"),
-        ({"epsilons": "0.1:100:0.001", "losses": ["binary"] * 200}, "at most 10,000,000"),
+        (
+            {"epsilons": "0.1:100:0.001", "losses": ["binary"] * 200},
+            "at most 10,000,000",
+        ),
         ({"losses": "file:no-such-file.csv"}, "no such file"),
     ],
 )
@@ -102,7 +107,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def from_files() -> Study:
-    return Study.of("graph:ring.csv", "1", priors="file:known.csv", losses="file:cost.csv")
+    return Study.of(
+        "graph:ring.csv", "1", priors="file:known.csv", losses="file:cost.csv"
+    )
 
 
 def test_files_travel_as_values(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,17 @@ import time
 
 import pytest
 
-from tightrope.studio.asking import Refused
+from tightrope.progress import Progress
+from tightrope.studio.asking import FieldError
 from tightrope.studio.jobs import Ended, Slots
-from tightrope.studio.state import State
+from tightrope.studio.state import PageState
 from tightrope.studio.work import question_facts
 
 
 def sleep_long(told):
     """Work until asked to stop."""
     for number in range(10_000):
-        if told(number):
+        if told(Progress("working", number)):
             return "stopped"
         time.sleep(0.01)
     return "done"
@@ -32,18 +33,20 @@ def break_down():
 def test_results_and_refusals_come_back():
     async def work():
         slots = Slots()
-        found = await slots.run("a", question_facts, State(question="cycle(4)"))
-        with pytest.raises(Refused, match="did you mean") as refused:
-            await slots.run("a", question_facts, State(question="cicle(4)"))
+        found = await slots.run("a", question_facts, PageState(question="cycle(4)"))
+        with pytest.raises(FieldError, match="did you mean") as refused:
+            await slots.run("a", question_facts, PageState(question="cicle(4)"))
         return found.json["nodes"], refused.value.field
 
     assert asyncio.run(work()) == (4, "question")
 
 
-@pytest.mark.parametrize(("function", "words"), [(die, "without a result"), (break_down, "defect")])
+@pytest.mark.parametrize(
+    ("function", "words"), [(die, "without a result"), (break_down, "defect")]
+)
 def test_a_broken_job_is_a_message(function, words):
     async def work():
-        with pytest.raises(Refused, match=words):
+        with pytest.raises(FieldError, match=words):
             await Slots().run("a", function)
         return True
 

@@ -4,7 +4,7 @@ import pytest
 
 from tightrope.studio.asking import query_in
 from tightrope.studio.pictures import bars_picture, graph_picture, heat_picture
-from tightrope.studio.state import ConsumerText, State
+from tightrope.studio.state import ConsumerText, PageState
 from tightrope.studio.work import Compared, drawing_of, heat_of, make
 
 
@@ -13,18 +13,24 @@ def names_on(figure):
 
 
 def drawn(question):
-    return drawing_of(query_in(State(question=question)).graph)
+    return drawing_of(query_in(PageState(question=question)).graph)
 
 
 def test_names_stand_outside_a_circle_of_answers():
     sides = names_on(graph_picture(drawn("cycle(4)")))["textposition"]
     assert sides == ["top center", "middle right", "bottom center", "middle left"]
-    assert set(names_on(graph_picture(drawn("counts(2,2)")))["textposition"]) == {"top center"}
+    assert set(names_on(graph_picture(drawn("counts(2,2)")))["textposition"]) == {
+        "top center"
+    }
 
 
 def test_names_are_beyond_the_rings_and_not_below_them():
     figure = graph_picture(drawn("cycle(4)"), groups=[[0, 1], [1, 2]])
-    rings = [trace for trace in figure["data"] if trace.get("name", "").startswith("consumer")]
+    rings = [
+        trace
+        for trace in figure["data"]
+        if trace.get("name", "").startswith("consumer")
+    ]
     room = names_on(figure)["marker"]["size"]
     assert len(rings) == 2
     assert room > max(ring["marker"]["size"] for ring in rings)
@@ -40,8 +46,10 @@ def test_a_small_picture_has_few_names_and_those_of_marked_answers(question):
 
 
 def test_numbers_stand_in_the_cells_of_a_small_mechanism_only():
-    small, large = (make(State(question=f"count({n})")) for n in (3, 20))
-    cells = heat_picture(*heat_of(small.mechanism)[:2], logarithmic=True)["data"][0]["text"]
+    small, large = (make(PageState(question=f"count({n})")) for n in (3, 20))
+    cells = heat_picture(*heat_of(small.mechanism)[:2], logarithmic=True)["data"][0][
+        "text"
+    ]
     assert cells[0][0] == "0.667"
     assert "text" not in heat_picture(*heat_of(large.mechanism)[:2])["data"][0]
     ticks = heat_picture(*heat_of(large.mechanism)[:2])["layout"]["xaxis"]["tickvals"]
@@ -50,8 +58,10 @@ def test_numbers_stand_in_the_cells_of_a_small_mechanism_only():
 
 def test_every_bar_has_its_number_beside_it():
     consumer = ConsumerText(loss="absolute")
-    made = make(State(question="count(3)", consumers=(consumer,)))
-    figure = bars_picture([*made.compared, Compared("hardly anything", 1e-9)], made.is_binary)
+    made = make(PageState(question="count(3)", consumers=(consumer,)))
+    figure = bars_picture(
+        [*made.compared, Compared("hardly anything", 1e-9)], made.is_binary
+    )
     assert figure["data"][0]["textposition"] == "outside"
     longest = max(figure["data"][0]["x"])
     assert figure["layout"]["xaxis"]["range"][1] > 1.1 * longest

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tightrope.errors import InputError
-from tightrope.studio.asking import Refused, consumer_of, query_in, safe_name
+from tightrope.studio.asking import FieldError, consumer_of, query_in, safe_name
 from tightrope.studio.pictures import (
     MOST_NODES,
     Sketch,
@@ -18,14 +18,21 @@ from tightrope.studio.pictures import (
     sketch_of,
     weights_text,
 )
-from tightrope.studio.state import MOST_CONSUMERS, ConsumerText, History, State, decode, encode
+from tightrope.studio.state import (
+    MOST_CONSUMERS,
+    ConsumerText,
+    History,
+    PageState,
+    decode,
+    encode,
+)
 from tightrope.studio.tables import Clicked, TableAsked
 from tightrope.studio.takeaway import PANELS, as_command, as_python
 
 texts = st.text(max_size=30)
 consumers = st.builds(ConsumerText, texts, texts, texts, texts)
 states = st.builds(
-    State,
+    PageState,
     question=texts,
     graph=texts,
     epsilon=texts,
@@ -72,21 +79,21 @@ def test_a_wrong_link_is_refused(link):
 
 def test_a_state_too_long_for_a_link_has_none():
     numbers = ",".join(str(k**7) for k in range(5_000))
-    assert encode(State(graph=numbers)) == ""
+    assert encode(PageState(graph=numbers)) == ""
 
 
 @given(st.lists(st.sampled_from(["1", "2", "undo", "redo"]), max_size=30))
 def test_undo_and_redo_walk_along_one_line(steps):
     history = History()
-    line, place = [State()], 0
+    line, place = [PageState()], 0
     for step in steps:
         if step == "undo":
             history, place = history.undo(), max(place - 1, 0)
         elif step == "redo":
             history, place = history.redo(), min(place + 1, len(line) - 1)
         elif line[place].epsilon != step:
-            history = history.change(State(epsilon=step))
-            line = [*line[: place + 1], State(epsilon=step)]
+            history = history.change(PageState(epsilon=step))
+            line = [*line[: place + 1], PageState(epsilon=step)]
             place += 1
         assert history.present == line[place]
 
@@ -94,7 +101,11 @@ def test_undo_and_redo_walk_along_one_line(steps):
 @pytest.mark.parametrize("panel", list(PANELS)[1:])
 def test_commands_quote_what_they_hold(panel):
     nasty = "a'; rm -rf $HOME `x` \n b"
-    state = State(question=nasty, epsilon=nasty, consumers=(ConsumerText(prior=nasty, loss=nasty),))
+    state = PageState(
+        question=nasty,
+        epsilon=nasty,
+        consumers=(ConsumerText(prior=nasty, loss=nasty),),
+    )
     words = shlex.split(as_command(state, panel))
     assert nasty in words
     assert "rm" not in words
@@ -104,23 +115,34 @@ def test_commands_quote_what_they_hold(panel):
 def test_question_about_a_table_is_quoted_too():
     nasty = "a'; rm -rf $HOME `x` \n b"
     columns = (f"age:{nasty}", f"{nasty}:text")
-    form = TableAsked(nasty, nasty, columns, "9", ledger=nasty, sql=nasty, epsilon=nasty, key=nasty)
+    form = TableAsked(
+        nasty, nasty, columns, "9", ledger=nasty, sql=nasty, epsilon=nasty, key=nasty
+    )
     for asked in (form, TableAsked(nasty, nasty, facts=nasty, sql=nasty)):
-        words = shlex.split(as_command(State(), "table", asked))
-        assert words[words.index("ask") - 1 : words.index("ask") + 2] == ["tightrope", "ask", nasty]
+        words = shlex.split(as_command(PageState(), "table", asked))
+        assert words[words.index("ask") - 1 : words.index("ask") + 2] == [
+            "tightrope",
+            "ask",
+            nasty,
+        ]
         assert "rm" not in words
-        compile(as_python(State(), "table", asked), "page", "exec")
-    with pytest.raises(Refused, match="ask a question first"):
-        as_command(State(), "table")
-    with pytest.raises(Refused, match="how many people"):
-        as_command(State(), "table", TableAsked("people.csv", "people", sql="select 1"))
+        compile(as_python(PageState(), "table", asked), "page", "exec")
+    with pytest.raises(FieldError, match="ask a question first"):
+        as_command(PageState(), "table")
+    with pytest.raises(FieldError, match="how many people"):
+        as_command(
+            PageState(), "table", TableAsked("people.csv", "people", sql="select 1")
+        )
 
 
 @pytest.mark.parametrize("panel", list(PANELS)[1:])
 def test_files_are_quoted_too(panel):
     nasty = "a'\nEND\nrm -rf $HOME `x`"
-    who = (ConsumerText(nasty, prior=nasty), ConsumerText("b", support=nasty, loss=nasty))
-    state = State(question=nasty, graph=nasty, consumers=who)
+    who = (
+        ConsumerText(nasty, prior=nasty),
+        ConsumerText("b", support=nasty, loss=nasty),
+    )
+    state = PageState(question=nasty, graph=nasty, consumers=who)
     words = shlex.split(as_command(state, panel))
     # Every command of the text is one of these; nothing in a quoted word is.
     assert words.count("printf") == (2 if panel == "consumers" else 1)
@@ -130,29 +152,29 @@ def test_files_are_quoted_too(panel):
 
 
 def test_consumers_of_the_same_name_are_numbered():
-    state = State(consumers=(ConsumerText("a"), ConsumerText("a", loss="absolute")))
+    state = PageState(consumers=(ConsumerText("a"), ConsumerText("a", loss="absolute")))
     assert '"name"' not in as_command(state, "consumers")
-    other = State(consumers=(ConsumerText("a"), ConsumerText("b", loss="absolute")))
+    other = PageState(consumers=(ConsumerText("a"), ConsumerText("b", loss="absolute")))
     assert '"name": "b"' in as_command(other, "consumers")
 
 
 def test_a_consumer_without_a_prior_is_not_asked_about_one():
     averse = ConsumerText("a", support="all")
-    two = State(consumers=(averse, ConsumerText("b")))
+    two = PageState(consumers=(averse, ConsumerText("b")))
     assert "tightrope regular" not in as_command(two, "consumers")
     assert "regularity" not in as_python(two, "consumers")
-    with pytest.raises(Refused, match="without a prior"):
-        as_command(State(consumers=(averse,)), "consumers")
+    with pytest.raises(FieldError, match="without a prior"):
+        as_command(PageState(consumers=(averse,)), "consumers")
 
 
 def test_texts_do_not_open_files():
     for text in ("graph:x.csv", " POINTS : x.csv", "file:x"):
-        with pytest.raises(Refused, match="by upload"):
-            query_in(State(question=text))
-    with pytest.raises(Refused, match="by upload"):
-        consumer_of(ConsumerText(prior="file:x.csv"), query_in(State()))
-    with pytest.raises(Refused, match="by upload"):
-        consumer_of(ConsumerText(loss=" file:x.csv"), query_in(State()))
+        with pytest.raises(FieldError, match="by upload"):
+            query_in(PageState(question=text))
+    with pytest.raises(FieldError, match="by upload"):
+        consumer_of(ConsumerText(prior="file:x.csv"), query_in(PageState()))
+    with pytest.raises(FieldError, match="by upload"):
+        consumer_of(ConsumerText(loss=" file:x.csv"), query_in(PageState()))
 
 
 @given(st.text(max_size=60))
@@ -164,13 +186,13 @@ def test_names_of_uploads_stay_in_their_folder(name):
 
 
 def test_errors_name_their_field():
-    asked = query_in(State())
+    asked = query_in(PageState())
     for consumer, field in [
         (ConsumerText(prior="1,2"), "prior"),
         (ConsumerText(support="9"), "support"),
         (ConsumerText(loss="none"), "loss"),
     ]:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(FieldError) as refused:
             consumer_of(consumer, asked)
         assert refused.value.field == field
 
@@ -191,13 +213,13 @@ def test_clicks_make_and_remove_nodes_and_edges():
 
 @pytest.mark.parametrize("text", ["0", "0-0", "a-b", "0-1-2", "0-99999"])
 def test_wrong_edges_are_refused(text):
-    with pytest.raises(Refused, match="0-1"):
+    with pytest.raises(FieldError, match="0-1"):
         Sketch().with_edges(text)
 
 
 def test_drawings_are_bounded():
     star = ", ".join(f"0-{k}" for k in range(1, MOST_NODES + 5))
-    with pytest.raises(Refused, match="at most"):
+    with pytest.raises(FieldError, match="at most"):
         Sketch().with_edges(star)
 
 
@@ -212,7 +234,7 @@ def test_of_a_huge_graph_the_nearest_answers_are_drawn():
     from tightrope.studio.pictures import graph_picture
     from tightrope.studio.work import question_facts
 
-    found = question_facts(State(question="databases(20,4)"))
+    found = question_facts(PageState(question="databases(20,4)"))
     assert found.json["nodes"] == 4**20
     assert len(found.drawing.nodes) == 40
     assert len(graph_picture(found.drawing)["data"][-1]["x"]) == 40
@@ -223,7 +245,7 @@ def test_of_a_huge_graph_the_nearest_answers_are_drawn():
     [
         (Clicked(), "SELECT COUNT(*) AS n FROM people"),
         (Clicked("sum", "age"), "SELECT SUM(age) AS sum FROM people"),
-        (Clicked("commonest", "region"), "SELECT MODE(region) AS commonest FROM people"),
+        (Clicked("most_common", "region"), "SELECT MODE(region) AS most_common FROM people"),
         (Clicked(by=("sex", "age group")),
          'SELECT sex, "age group", COUNT(*) AS n FROM people GROUP BY sex, "age group"'),
         (Clicked(where=("town", "=", "Land's End")),

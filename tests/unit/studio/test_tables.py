@@ -6,8 +6,8 @@ import pytest
 
 from tightrope.asking.answers import published_text
 from tightrope.publish import Ledger
-from tightrope.publish.shapes import Kind
-from tightrope.studio.asking import Refused
+from tightrope.publish.shapes import FoundGroups
+from tightrope.studio.asking import FieldError
 from tightrope.studio.tables import (
     LedgerView,
     TableAsked,
@@ -51,16 +51,24 @@ def _folder(tmp_path, monkeypatch):
 
 def test_facts_fill_the_form_and_alone_say_what_they_say():
     form, columns = facts_form("tightrope.toml", "visits")
-    assert (form.table, form.population, form.neighbours) == ("visits", "40", "add-remove")
+    assert (form.table, form.population, form.neighbours) == (
+        "visits",
+        "40",
+        "add-remove",
+    )
     assert (form.budget, form.budget_delta) == ("2", "1e-06")
     assert columns["ward"] == ("text", "")
     # What the form has no field for holds too.
     table = declared(replace(form, data="elsewhere.csv"))
-    assert (table.person, table.contributions, table.source) == ("id", 3, "elsewhere.csv")
+    assert (table.person, table.contributions, table.source) == (
+        "id",
+        3,
+        "elsewhere.csv",
+    )
     form, columns = facts_form("tightrope.toml", "")
     assert (form.table, form.data) == ("people", "people.csv")
     assert columns == {"sex": ("values", "f, m"), "age": ("range", "20..60")}
-    with pytest.raises(Refused, match="no such file") as refused:
+    with pytest.raises(FieldError, match="no such file") as refused:
         facts_form("no.toml", "")
     assert refused.value.field == "table facts"
 
@@ -79,13 +87,19 @@ def test_columns_come_without_a_look_at_the_rows():
     ("sql", "delta", "words"),
     [
         ("select sex, count(*) from people group by sex", "1e-6", "leave it empty"),
-        ("select ward, count(*) from visits group by ward", "", "nobody declared these groups"),
+        (
+            "select ward, count(*) from visits group by ward",
+            "",
+            "nobody declared these groups",
+        ),
     ],
 )
 def test_a_delta_is_for_groups_that_nobody_declared(sql, delta, words):
     table = "people" if "people" in sql else "visits"
-    asked = TableAsked("people.csv", table, facts="tightrope.toml", sql=sql, delta=delta)
-    with pytest.raises(Refused, match=words) as refused:
+    asked = TableAsked(
+        "people.csv", table, facts="tightrope.toml", sql=sql, delta=delta
+    )
+    with pytest.raises(FieldError, match=words) as refused:
         forecast(asked)
     assert refused.value.field == "table delta"
 
@@ -104,9 +118,11 @@ def test_a_delta_is_for_groups_that_nobody_declared(sql, delta, words):
 )
 def test_every_answer_is_listed_with_what_was_paid(sql):
     """A list that fails on one kind of answer would hide all that were paid for."""
-    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="4")
+    asked = TableAsked(
+        "people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="4"
+    )
     asked = replace(asked, key="k")
-    assert forecast(asked).affordable
+    assert not forecast(asked).shortfall
     found = publish_answer(asked)
     assert found["rows"]
     view = ledger_view("ledger.db")
@@ -117,6 +133,10 @@ def test_every_answer_is_listed_with_what_was_paid(sql):
     for row in found["rows"]:
         said = [", ".join(part) for part in (row[:keys], row[keys:]) if part]
         assert ": ".join(said) in words
+    # The same question is recognised; another level is another question.
+    earlier = forecast(replace(asked, key="")).earlier
+    assert (earlier.key, earlier.text) == ("k", words)
+    assert forecast(replace(asked, key="", epsilon="3")).earlier is None
     # Asked again with its key, it costs nothing.
     assert forecast(asked).price["price"].startswith("nothing more")
     assert publish_answer(asked)["rows"] == found["rows"]
@@ -128,15 +148,17 @@ def test_a_ledger_with_an_address_is_one_too():
     ledger = "sqlite:///spent.db"
     assert ledger_view(ledger) == LedgerView()
     sql = "select count(*) from people"
-    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="9")
+    asked = TableAsked(
+        "people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="9"
+    )
     asked = replace(asked, ledger=ledger, key="k")
     publish_answer(asked)
     again = forecast(asked)
-    assert again.affordable
+    assert not again.shortfall
     assert again.price["price"].startswith("nothing more")
     assert len(ledger_view(ledger).answers) == 1
 
 
 def test_no_group_that_is_large_enough_is_an_answer_too():
-    nothing = {"answer": [], "reading": {"kind": Kind.FOUND.value}}
+    nothing = {"answer": [], "reading": {"kind": FoundGroups.kind}}
     assert published_text(nothing, [None, None]) == "no group was large enough"

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import html
 import itertools
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from tightrope.kinds import RELATIONS
+from tightrope.kinds import RELATIONS, protected
 
 if TYPE_CHECKING:
     from tightrope.studio.page import Page
-    from tightrope.studio.state import State
+    from tightrope.studio.state import PageState
     from tightrope.studio.tables import TableAsked
 
 
@@ -33,26 +41,35 @@ class Panel:
     fields: frozenset[str] = frozenset()
 
     def __init__(self, page: Page) -> None:
-        self.page, self.run, self.start = page, page.slots.run, page.start
+        self.page = page
+        self.run = page.slots.run
+        self.start = page.start
         self.is_filling = False
 
     def build(self) -> None:
         """Create the elements."""
 
-    async def show(self, state: State, changed: frozenset[str]) -> None:
+    async def show(self, state: PageState, changed: frozenset[str]) -> None:
         """Show a state of which these fields changed."""
 
     def act(self) -> None:
         """Do what the panel is for (Ctrl+Enter)."""
+
+    def restore(self, kept: MutableMapping[str, Any]) -> None:
+        """Fill the panel with what the server remembers of this browser tab, and keep it there."""
+
+    def reread(self) -> None:
+        """Show anew what may have changed outside the page."""
 
     def released(self) -> TableAsked | None:
         """Return what the panel would pay for, if it asks for something."""
         return None
 
     def tell(self, **changes: Any) -> None:
-        """Change fields of the state; one that was refused is looked at again if told again."""
+        """Change fields of the state; a refused value is checked again when it is given again."""
         state = replace(self.page.state, **changes)
         wrong = changes.keys() & self.page.wrong
+        # Only real changes start work: fields report a value also when it is set by the program.
         if state != self.page.state:
             self.page.change(state)
         elif wrong:
@@ -61,6 +78,7 @@ class Panel:
     @contextmanager
     def filling(self) -> Iterator[None]:
         """Set fields; their events must not be taken for changes by the user."""
+        # Setting a value fires the same event as typing it.
         self.is_filling = True
         try:
             yield
@@ -71,24 +89,32 @@ class Panel:
         """Make a field for a text, with its errors below it."""
         made = ui.input(label, placeholder=hint, **more).classes("w-full")
         made.props("outlined dense debounce=350 stack-label spellcheck=false")
-        self.page.field(self.name, field, lambda message: setattr(made, "error", message))
+        self.page.field(
+            self.name, field, lambda message: setattr(made, "error", message)
+        )
         return made
 
-    def select(self, options: Any, label: str, field: str = "", **more: Any) -> ui.select:
+    def select(
+        self, options: Any, label: str, field: str = "", **more: Any
+    ) -> ui.select:
         """Make a list to choose from, with the errors of a field below it."""
         made = ui.select(options, label=label, **more).classes("w-full")
         if field:
-            self.page.field(self.name, field, lambda message: setattr(made, "error", message))
+            self.page.field(
+                self.name, field, lambda message: setattr(made, "error", message)
+            )
         return made.props("outlined dense options-dense stack-label")
 
-    def relations(self, label: str, **more: Any) -> ui.select:
-        """Make the list of neighbour relations."""
-        known = {name: f"{name}: {about}" for name, about in RELATIONS.items()}
-        return self.select(known, label, **more)
+    def relations(self, **more: Any) -> ui.select:
+        """Make the list of neighbour relations, by what they protect."""
+        options = {name: protected(name) for name in RELATIONS}
+        return self.select(options, "What is protected", **more)
 
     def toggle(self, options: dict[str, str], **more: Any) -> ui.toggle:
         """Make buttons of which one is pressed."""
-        return ui.toggle(options, **more).props("no-caps unelevated").classes("tr-toggle")
+        return (
+            ui.toggle(options, **more).props("no-caps unelevated").classes("tr-toggle")
+        )
 
     def uploader(
         self,
@@ -101,6 +127,7 @@ class Panel:
 
         async def uploaded(event: Any) -> None:
             data = await event.file.read()
+            # Reset first: the same file can then be dropped again.
             event.sender.reset()
             self.start(take(event.file.name, data))
 
@@ -109,6 +136,7 @@ class Panel:
         made.add_slot(
             "header",
             '<q-btn type="a" flat dense no-caps align="left" icon="upload_file" class="tr-upload" '
+            # The label is put into a template of the browser, hence escaped.
             f'label="{html.escape(label)}" @click="props.pickFiles"><q-uploader-add-trigger />'
             "</q-btn>",
         )
@@ -147,12 +175,18 @@ class Panel:
         return ui.label(text).classes("tr-note").props(mark)
 
     def button(
-        self, words: str, action: Callable[[], object], look: str, icon: str | None = None
+        self,
+        words: str,
+        action: Callable[[], object],
+        look: str,
+        icon: str | None = None,
     ) -> ui.button:
         """Make a button."""
         return ui.button(words, icon=icon, on_click=action).props(f"{look} no-caps")
 
-    def icon_button(self, icon: str, words: str, action: Callable[[], object]) -> ui.button:
+    def icon_button(
+        self, icon: str, words: str, action: Callable[[], object]
+    ) -> ui.button:
         """Make a small round button; the words are its name for screen readers."""
         made = ui.button(icon=icon, on_click=action)
         return made.props(f'flat dense round size=12px aria-label="{words}"')
@@ -165,7 +199,9 @@ class Panel:
                 ui.label(name)
                 ui.label(value)
 
-    def lines(self, box: ui.element, texts: Iterable[str], look: str = "tr-note") -> None:
+    def lines(
+        self, box: ui.element, texts: Iterable[str], look: str = "tr-note"
+    ) -> None:
         """Fill a box with lines of text."""
         box.clear()
         with box:
@@ -189,7 +225,9 @@ class Panel:
                         with ui.element("td" if number else "th"):
                             ui.label(cell) if isinstance(cell, str) else cell()
 
-    def plot(self, height: str, mark: str = "") -> ui.plotly:
-        """Make a place for a picture, so high, found by its mark."""
+    def plot(self, height: str, words: str, mark: str = "") -> ui.plotly:
+        """Make a place for a picture, so high, with a name in words, found by its mark."""
         made = ui.plotly({"data": [], "layout": {}}).classes("w-full").props(mark)
+        made.props["role"] = "img"
+        made.props["aria-label"] = words
         return made.style(f"height: {height}")

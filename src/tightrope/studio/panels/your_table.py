@@ -1,4 +1,4 @@
-"""Panel 1: your table, a question by clicking, its error and price, and the published numbers.
+"""Publish: your table, a question by clicking, its error and price, and the published numbers.
 
 The price is named before it is paid, and what was paid for stays: answers with their receipts.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -17,14 +17,18 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.progress import Progress
 from tightrope.publish.accounts import shown
 from tightrope.publish.facts import FACTS_FILE
 from tightrope.studio import tables
-from tightrope.studio.asking import Refused, safe_name
-from tightrope.studio.jobs import Ended
+from tightrope.studio.asking import FieldError, safe_name
 from tightrope.studio.panels import Panel
-from tightrope.studio.pictures import error_picture, noise_picture
+from tightrope.studio.pictures import error_picture, error_words, noise_picture
+from tightrope.studio.state import PageState
 from tightrope.studio.tables import KINDS, MEASURES, TEXTS, TableAsked
+
+#: The fields that a file of public facts fills.
+FROM_FACTS = ("population", "budget", "budget_delta", "neighbours")
 
 
 class TablePanel(Panel):
@@ -37,6 +41,9 @@ class TablePanel(Panel):
         self._boxes: dict[str, Any] = {}
         self._kinds: dict[str, tuple[ui.select, ui.input]] = {}
         self._last: TableAsked | None = None
+        self._kept: MutableMapping[str, Any] = {}
+        self._suggested_for = ""
+        self._theory: PageState | None = None
         with self.div("tr-columns tr-two", "data-table"):
             with self.div("tr-stack"):
                 self._build_source()
@@ -45,19 +52,53 @@ class TablePanel(Panel):
                                "is."):  # fmt: skip
                     self._columns = self.div("tr-columns-form w-full")
                     self.error_label("table columns")
-                    self.button("Facts as tightrope.toml", self._save, "flat dense", "download")
+                    self.button(
+                        "Facts as tightrope.toml", self._save, "flat dense", "download"
+                    )
             with self.div("tr-stack"):
                 self._build_question()
                 self._build_price()
                 self._build_ledger()
         self._build_confirmation()
         self._show_columns({})
-        start = self.page.settings
-        self._boxes["ledger"].set_value(start.ledger or "ledger.db")
-        # As for the command ask, the file of this folder holds unless something else is named.
-        usual = FACTS_FILE if Path(FACTS_FILE).is_file() and not start.data else ""
-        self._boxes["facts"].set_value(start.facts or usual)
-        self._boxes["data"].set_value(start.data)
+
+    def restore(self, kept: MutableMapping[str, Any]) -> None:
+        """Fill the form as this browser tab left it, or as the studio was started.
+
+        A reload must lose nothing that was typed: the server remembers the form of each tab.
+        """
+        self._kept = kept
+        form = kept.get(self.name)
+        if form is None:
+            start = self.page.settings
+            # As for the command ask, the file of this folder holds unless something else is named.
+            usual = FACTS_FILE if Path(FACTS_FILE).is_file() and not start.data else ""
+            self._boxes["ledger"].set_value(start.ledger or "ledger.db")
+            self._boxes["facts"].set_value(start.facts or usual)
+            self._boxes["data"].set_value(start.data)
+            return
+        with self.filling():
+            # Values are set before the columns exist; the clicks refer to columns and come last.
+            for name, text in form["texts"].items():
+                self._boxes[name].set_value(text)
+            self._measure.set_value(form["clicks"]["measure"])
+        self._suggested_for = form["texts"]["table"]
+        self._fix(bool(form["texts"]["facts"]))
+        self._show_columns(form["columns"], fixed=bool(form["texts"]["facts"]))
+        with self.filling():
+            for name, box in self._clicks.items():
+                box.set_value(form["clicks"][name])
+        self._opened()
+
+    def _keep(self) -> None:
+        self._kept[self.name] = {
+            "texts": {name: box.value for name, box in self._boxes.items()},
+            "columns": {
+                name: (str(kind.value or ""), self._text(text))
+                for name, (kind, text) in self._kinds.items()
+            },
+            "clicks": {name: box.value for name, box in self._clicks.items()},
+        }
 
     def _ask_for(
         self, *names: str, then: Callable[[], None] | None = None, value: str = ""
@@ -79,9 +120,8 @@ class TablePanel(Panel):
                 self._ask_for("population", "budget", "budget_delta")
                 self._ask_for("ledger", then=self._opened)
                 self._ask_for("facts", then=self._chosen)
-            words = "Who is protected: tables that must look alike"
             self._boxes["neighbours"] = self.relations(
-                words, value="add-remove", on_change=self._asked
+                value=TableAsked.neighbours, on_change=self._asked
             )
 
     def _build_question(self) -> None:
@@ -95,7 +135,15 @@ class TablePanel(Panel):
                 self._column = self.select([], "only where", clearable=True)
                 self._sign = self.select(["=", "<", "<=", ">", ">="], "is", value="=")
                 self._value = self.input("table value", "value", "30")
-            for box in (self._measure, self._of, self._by, self._column, self._sign, self._value):
+            self._clicks: dict[str, Any] = {
+                "measure": self._measure,
+                "of": self._of,
+                "by": self._by,
+                "column": self._column,
+                "sign": self._sign,
+                "value": self._value,
+            }
+            for box in self._clicks.values():
                 box.on_value_change(self._clicked)
             self.error_label("table of")
             self._ask_for("sql")
@@ -105,18 +153,34 @@ class TablePanel(Panel):
             with self.div("tr-fields w-full"):
                 self._ask_for("epsilon", value="0.5")
                 self._ask_for("delta", "key")
-            with ui.row().classes("w-full items-center no-wrap tr-row").style("gap: 12px"):
-                self._publish = self.button("Publish …", self.act, "unelevated", "outbox")
-                self._status = ui.label().classes("tr-note col").props("data-ask-status")
+            with (
+                ui.row()
+                .classes("w-full items-center no-wrap tr-row")
+                .style("gap: 12px")
+            ):
+                self._publish = self.button(
+                    "Publish …", self.act, "unelevated", "outbox"
+                )
+                self._status = (
+                    ui.label().classes("tr-note col").props("data-ask-status")
+                )
             self.error_label("table publish")
-            self._answer = self.div("w-full tr-scroll", "data-published")
-            self._told = self.div("tr-facts w-full")
-            self._error = ui.label().classes("tr-big").props("data-forecast")
+            self._answer = self.div("w-full tr-scroll tr-published", "data-published")
+            self._costs = self.div("tr-facts w-full")
+            self._error = ui.label().classes("tr-margin").props("data-forecast")
+            self._protects = self.note(mark="data-protects")
+            self._earlier = self.note(mark="data-earlier")
             self._notes = ui.column().classes("w-full").style("gap: 2px")
             with self.div("tr-columns tr-even") as self._plots:
-                self._curve = self.plot("230px", "data-errors")
-                self._noise = self.plot("230px", "data-noise")
+                self._curve = self.plot("230px", "The error at each ε", "data-errors")
+                self._noise = self.plot(
+                    "230px", "The published number less the true one", "data-noise"
+                )
             self._plots.set_visibility(False)
+            self._study = self.button(
+                "Open this question in theory", self._open, "flat dense", "school"
+            )
+            self._study.set_visibility(False)
 
     def _build_ledger(self) -> None:
         with self.card("Answers of this ledger", "Every answer that was paid for, with its "
@@ -127,13 +191,21 @@ class TablePanel(Panel):
     def _build_confirmation(self) -> None:
         """Make the dialog that names the price before anything is paid."""
         with ui.dialog() as self._confirm, ui.card().classes("tr-card tr-confirm"):
-            ui.label("Pay for this answer?").classes("tr-title").props("role=heading aria-level=2")
+            ui.label("Pay for this answer?").classes("tr-title").props(
+                "role=heading aria-level=2"
+            )
             self._price = self.div("tr-facts w-full", "data-price")
-            self.note("What is paid is spent for good, and the answer stays on this page.")
+            self.note(
+                "What is paid is spent for good, even if the question was a mistake. The answer "
+                "stays in the ledger."
+            )
             with ui.row().classes("self-end").style("gap: 8px"):
-                no, yes = (partial(self._confirm.submit, agreed) for agreed in (False, True))
-                self.button("Not now", no, "flat")
-                self.button("Pay and release", yes, "unelevated")
+                submit = partial(partial, self._confirm.submit)
+                self.button("Not now", submit(""), "flat")
+                self._reuse = self.button(
+                    "Show the earlier answer, free", submit("reuse"), "unelevated"
+                )
+                self._pay = self.button("Pay and release", submit("pay"), "unelevated")
 
     # -- what the fields say --------------------------------------------------------------
 
@@ -144,9 +216,10 @@ class TablePanel(Panel):
         return self._text(self._boxes[name])
 
     def _form(self) -> TableAsked:
-        """Return what the panel was told."""
+        """Return the values of the form."""
         columns = []
         for name, (kind, text) in self._kinds.items():
+            # A kind with an example has a text; the others are the declaration themselves.
             what = self._text(text if KINDS[str(kind.value or "")][1] else kind)
             columns += [f"{name}:{what}"] if what else []
         texts = {name: self._text(box) for name, box in self._boxes.items()}
@@ -154,15 +227,16 @@ class TablePanel(Panel):
 
     def released(self) -> TableAsked | None:
         """Return the request as it can be taken away, with the key of its answer if it has one."""
-        now, last = self._form(), self._last
-        if last is not None and replace(now, key=now.key or last.key) == last:
-            return last
-        return now if now.sql and now.data else None
+        form = self._form()
+        if self._is_answered(form):
+            return self._last
+        return form if form.sql and form.data else None
 
     # -- events ---------------------------------------------------------------------------
 
     async def _take(self, name: str, data: bytes) -> None:
         # In the folder of the studio, where it stays: an account belongs to a place.
+        # safe_name: an uploaded name must not leave the folder.
         path = Path("tables", safe_name(name, "table.csv"))
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
@@ -170,15 +244,21 @@ class TablePanel(Panel):
         await self._look()
 
     def _opened(self) -> None:
+        if not self.is_filling:
+            self.reread()
+            self._asked()
+
+    def reread(self) -> None:
+        """Show the ledger as it is now: another tab or the command line may have paid from it."""
         self.start(self._show_ledger(self._said("ledger")))
-        self._asked()
 
     def _named(self) -> None:
         if not self.is_filling:
             self.start(self._look())
 
     def _chosen(self) -> None:
-        self.start(self._fill(self._said("facts")))
+        if not self.is_filling:
+            self.start(self._fill(self._said("facts")))
 
     def _renamed(self) -> None:
         """Ask about another table; the facts may know several."""
@@ -202,21 +282,31 @@ class TablePanel(Panel):
 
     async def _fill(self, path: str) -> None:
         """Fill the form from a file of facts, which alone says what it says; or free the form."""
-        columns = {n: (str(k.value or ""), self._text(t)) for n, (k, t) in self._kinds.items()}
-        fixed = ("population", "budget", "budget_delta", "neighbours")
+        columns = {
+            n: (str(k.value or ""), self._text(t)) for n, (k, t) in self._kinds.items()
+        }
         if path:
             chosen = self._said("table")
             form, columns = await self.run("facts", tables.facts_form, path, chosen)
+            # The command line's data wins over the source in the facts.
             form = replace(form, data=self.page.settings.data or form.data)
             with self.filling():
-                for name in (*fixed, "table", "data"):
+                for name in (*FROM_FACTS, "table", "data"):
                     self._boxes[name].set_value(getattr(form, name))
-        for name in fixed:
-            self._boxes[name].props("readonly" if path else "", remove="" if path else "readonly")
+        self._fix(bool(path))
         self._show_columns(columns, fixed=bool(path))
         self._asked()
 
-    def _show_columns(self, found: Mapping[str, tuple[str, str]], fixed: bool = False) -> None:
+    def _fix(self, fixed: bool) -> None:
+        """Lock the fields that a file of facts fills, or free them."""
+        for name in FROM_FACTS:
+            self._boxes[name].props(
+                "readonly" if fixed else "", remove="" if fixed else "readonly"
+            )
+
+    def _show_columns(
+        self, found: Mapping[str, tuple[str, str]], fixed: bool = False
+    ) -> None:
         self._kinds = {}
         self._columns.clear()
         with self._columns:
@@ -225,7 +315,9 @@ class TablePanel(Panel):
             for name, (said, what) in found.items():
                 ui.label(name).classes("tr-column-name")
                 words = {kind: about for kind, (about, _) in KINDS.items()}
-                kind = ui.select(words, value=said).props("outlined dense options-dense")
+                kind = ui.select(words, value=said).props(
+                    "outlined dense options-dense"
+                )
                 text = ui.input(value=what).props("outlined dense debounce=350")
                 # Not by a text of props: a header may hold any characters.
                 kind.props["aria-label"] = f"what is public about {name}"
@@ -251,77 +343,138 @@ class TablePanel(Panel):
 
     def _offer_columns(self) -> None:
         """Offer the declared columns where the question may use them."""
-        used = {name: str(kind.value) for name, (kind, _) in self._kinds.items() if kind.value}
+        used = {
+            name: str(kind.value)
+            for name, (kind, _) in self._kinds.items()
+            if kind.value
+        }
         kinds = MEASURES[str(self._measure.value)][2]
         of = {name: name for name, kind in used.items() if kind in kinds}
-        by = {name: name for name, kind in used.items() if kind in ("range", "values", "boolean")}
+        by = {
+            name: name
+            for name, kind in used.items()
+            if kind in ("range", "values", "boolean")
+        }
         if not kinds:  # groups that nobody declared can be counted, at the price of a δ
             by |= {name: f"{name}, as found" for name in used if name not in by}
         self._of.set_visibility(bool(kinds))
         with self.filling():
-            self._by.set_options(by, value=[name for name in self._by.value or () if name in by])
-            for box, names in ((self._of, of), (self._column, {name: name for name in used})):
+            self._by.set_options(
+                by, value=[name for name in self._by.value or () if name in by]
+            )
+            for box, names in (
+                (self._of, of),
+                (self._column, {name: name for name in used}),
+            ):
                 box.set_options(names, value=box.value if box.value in names else None)
 
     def _clicked(self) -> None:
         self.page.forgive("table of")
         if self.is_filling:
             return
+        self._keep()
         self._offer_columns()
         if not self._said("table"):
             return
-        where = (self._text(self._column), str(self._sign.value), self._text(self._value))
+        where = (
+            self._text(self._column),
+            str(self._sign.value),
+            self._text(self._value),
+        )
         asked = tables.Clicked(str(self._measure.value), self._text(self._of),
                         tuple(self._by.value or ()), where)  # fmt: skip
         try:
             self._boxes["sql"].set_value(asked.sql(self._said("table")))
-        except Refused as refused:
+        except FieldError as refused:
             self.page.complain(refused.field, refused.message)
 
     def _asked(self) -> None:
-        """Forget what belongs to another question, and look what this one would cost."""
+        """Forget what belongs to another question, and forecast this one."""
         if self.is_filling:
             return
+        self._keep()
         form = self._form()
-        self.page.forgive_all(self.name)
-        self._error.set_text("")
-        self._notes.clear()
-        self._plots.set_visibility(False)
+        self._forget(form)
         if form.sql and form.data:
             self.start(self._forecast(form))
+        elif form.data and form.population and self._suggested_for != form.table:
+            # The first question of a table is there as soon as it can be asked.
+            self._suggested_for = form.table
+            self._clicked()
+
+    def _forget(self, form: TableAsked) -> None:
+        """Take away errors, forecast and answer, and end the work for another question."""
+        # Forecasts of the old question would overwrite those of the new one.
+        for slot in ("forecast", "errors", "price"):
+            self.page.slots.end(slot)
+        self.page.forgive_all(self.name)
+        for label in (self._error, self._protects, self._earlier, self._status):
+            label.set_text("")
+        self._notes.clear()
+        self._plots.set_visibility(False)
+        self._study.set_visibility(False)
+        if not self._is_answered(form):
+            self._answer.clear()
+            self._costs.clear()
+            self.page.results.pop(self.name, None)
+
+    def _is_answered(self, form: TableAsked) -> bool:
+        """Whether the answer on the page belongs to this form."""
+        last = self._last
+        # An empty key in the form means the key that was made for the last answer.
+        return last is not None and replace(form, key=form.key or last.key) == last
 
     async def _forecast(
-        self, form: TableAsked, levels: tuple[str, ...] = ("0.1", "0.2", "0.5", "1", "2")
+        self,
+        form: TableAsked,
+        levels: tuple[str, ...] = ("0.1", "0.2", "0.5", "1", "2"),
     ) -> None:
-        """Show the error at the chosen level, then at these."""
-        self._status.set_text("looking how exact it will be …")
+        """Show the error at the chosen level, then the curve over these."""
+        self._status.set_text("computing the error …")
         try:
-            found: tables.Forecast = await self.run(
-                "forecast", tables.forecast, form, progress=self._say
+            forecast: tables.Forecast = await self.run(
+                "forecast", tables.forecast, form, progress=self._show_progress
             )
-        except Ended:
-            return
-        except Refused:
+        except FieldError:
             self._status.set_text("")
             raise
-        self._status.set_text("Nothing is paid yet.")
-        self._error.set_text(found.error)
-        self.lines(self._notes, found.notes)
+        answered = self._is_answered(form)
+        self._status.set_text(
+            "This answer is paid for." if answered else "Nothing is paid yet."
+        )
+        self._error.set_text(forecast.error)
+        self._protects.set_text(f"Protects {forecast.protects}.")
+        earlier = forecast.earlier
+        if earlier is not None and not answered:
+            self._earlier.set_text(
+                f"Answered before: {earlier.text}, {earlier.time}. That answer is free with the "
+                "request key " + earlier.key + "."
+            )
+        if forecast.shortfall:
+            self.page.complain(
+                "table epsilon", f"more than the {forecast.price['left now']} left"
+            )
+        self.lines(self._notes, forecast.notes)
+        self._theory = forecast.theory
+        self._study.set_visibility(forecast.theory is not None)
         self._plots.set_visibility(True)
         self._curve.set_visibility(False)
-        self._noise.set_visibility(bool(found.noise))
-        if found.noise:
-            self._noise.update_figure(noise_picture(found.noise))
-        points: list[tuple[float, float, float]] = []
-        for level in dict.fromkeys((form.epsilon, *levels)):
-            one = await self.run("errors", tables.error_at, form, level)
-            points += [] if one is None else [one]
-            self._curve.set_visibility(bool(points))
-            if points:
-                self._curve.update_figure(error_picture(sorted(points), points[0][0]))
+        self._noise.set_visibility(bool(forecast.noise))
+        if forecast.noise:
+            self._noise.update_figure(noise_picture(forecast.noise))
+        # Drawn once, when every level is there: a line through some of them would be wrong, and
+        # its axes would jump.
+        # The chosen level is part of the curve, so that its mark lies on it.
+        every = tuple(dict.fromkeys((form.epsilon, *levels)))
+        points = await self.run("errors", tables.error_curve, form, every)
+        self._curve.set_visibility(bool(points))
+        if points:
+            self._curve.props["aria-label"] = error_words(points)
+            self._curve.update_figure(error_picture(points, forecast.cost))
 
-    def _say(self, words: Any) -> None:
-        self._status.set_text(f"{words} …")
+    def _show_progress(self, now: Progress) -> None:
+        if not self.page.client.is_deleted:
+            self._status.set_text(f"{now} …")
 
     # -- publishing -----------------------------------------------------------------------
 
@@ -329,40 +482,74 @@ class TablePanel(Panel):
         """Offer to publish."""
         self.start(self._offer())
 
+    def _open(self) -> None:
+        """Show the mathematics behind the question: its graph, level, reader and noise."""
+        if self._theory is not None:
+            self.page.study(self._theory)
+
     async def _offer(self) -> None:
-        """Ask what the answer would cost, then ask whether to pay that."""
+        """Compute the price, then ask whether to pay it."""
         self.page.forgive_all(self.name)
         form = self._form()
         # The key is fixed before the question: whatever is clicked, the ledger charges it once.
         form = replace(form, key=form.key or secrets.token_hex(16))
-        found: tables.Forecast = await self.run("price", tables.forecast, form)
-        if not found.affordable:
-            raise Refused(
-                "table publish", f"the budget is too small: {found.price['left now']} is left"
+        forecast: tables.Forecast = await self.run("price", tables.forecast, form)
+        earlier = forecast.earlier
+        reusable = earlier is not None and earlier.key != form.key
+        # Too little budget is no obstacle to an answer that is free.
+        if forecast.shortfall and not reusable:
+            raise FieldError(
+                "table publish",
+                f"the budget is too small: {forecast.price['left now']} is left",
             )
-        self.facts(self._price, found.price)
+        self.facts(self._price, forecast.price)
+        self._reuse.set_visibility(reusable)
+        self._pay.set_text("Pay again and release" if reusable else "Pay and release")
+        self._pay.set_enabled(not forecast.shortfall)
         # One opening pays at most once: nobody waits for the second click of a double click.
-        if await self._confirm:
-            await self._give(form)
+        choice = await self._confirm
+        if choice == "reuse" and earlier is not None:
+            form = replace(form, key=earlier.key)
+        if choice:
+            await self._release(form)
 
-    async def _give(self, asked: TableAsked) -> None:
+    async def _release(self, asked: TableAsked) -> None:
+        """Pay and show the answer. A reload of the page ends neither."""
         self._publish.set_enabled(False)
         self._status.set_text("the ledger is charged, then the table is read …")
         try:
-            found = await self.run("release", tables.publish_answer, asked, progress=self._say)
+            with self.page.releases.running(asked):
+                published = await self.run(
+                    "release",
+                    tables.publish_answer,
+                    asked,
+                    progress=self._show_progress,
+                )
         finally:
-            self._publish.set_enabled(True)
-            self._status.set_text("")
-            self.start(self._show_ledger(asked.ledger))
+            # The page may have been closed while the release ran.
+            if not self.page.client.is_deleted:
+                self._publish.set_enabled(True)
+                self._status.set_text("")
+        if self.page.client.is_deleted:
+            return
         self._last = asked
-        self.page.results["table"] = [found["json"]]
-        self.table(self._answer, found["head"], found["rows"])
-        self.facts(self._told, found["facts"])
-        what = "" if found["rows"] else ": no group was large enough to be shown"
-        self._status.set_text(f"Published{what}. It stays below, with its receipt.")
+        words = "Published. It stays below, with its receipt."
+        if not self._is_answered(self._form()):
+            # The fields have changed meanwhile: the answer belongs to the list alone.
+            self._last = None
+            self._status.set_text(words)
+            return
+        self.page.results[self.name] = [published["json"]]
+        self._earlier.set_text("")
+        self.table(self._answer, published["head"], published["rows"])
+        self.facts(self._costs, published["facts"])
+        none = "" if published["rows"] else "No group was large enough to be shown. "
+        self._status.set_text(none + words)
 
     def _save(self) -> None:
-        self.start(self.page.download("tightrope.toml", tables.facts_file, self._form()))
+        self.start(
+            self.page.download("tightrope.toml", tables.facts_file, self._form())
+        )
 
     # -- what was paid for ----------------------------------------------------------------
 
@@ -371,36 +558,54 @@ class TablePanel(Panel):
 
         The list is read from the ledger: nothing that happens on the page takes an answer away.
         """
-        found = tables.LedgerView()
+        view = tables.LedgerView()
         if name:
-            found = await self.run("ledger", tables.ledger_view, name)
+            view = await self.run("ledger", tables.ledger_view, name)
+        running = {asked.key: asked for asked in self.page.releases.of_ledger(name)}
         heads = ("answer", "question", "ε", "when", "")
-        marks = [f'data-paid="{receipt["position"]}"' for _, receipt in found.answers]
-        self.table(self._answers, heads if marks else (), starmap(self._paid, found.answers), marks)
+        marks = [f'data-paid="{receipt["position"]}"' for _, receipt in view.answers]
+        self.table(
+            self._answers,
+            heads if marks else (),
+            starmap(self._paid, view.answers),
+            marks,
+        )
         with self._answers:
-            for key in found.unanswered:
+            for asked in running.values():
+                self.note(
+                    f"Being released: {asked.sql} at ε = {asked.epsilon}, request key {asked.key}.",
+                    "data-running",
+                )
+            for key in view.unanswered:
+                # An answer of several parts has a key for each.
+                if key.partition(".")[0] in running:
+                    continue
                 self.note(
                     f"Paid and not answered yet: request key {key}. Ask the same question with "
                     "this key: it costs nothing more."
                 )
-        if found.accounts:
+        if view.accounts:
             rows = [(one.name, *map(_amount, (one.budget, one.spent, one.remaining),
                                     (one.delta, one.spent_delta, one.delta - one.spent_delta)))
-                    for one in found.accounts]  # fmt: skip
+                    for one in view.accounts]  # fmt: skip
             self.table(self._accounts, ("account", "budget", "spent", "left"), rows)
         else:
             words = "There is no ledger here yet: it is made with the first answer."
             self.lines(self._accounts, [words if name else "Name a ledger above."])
 
-    def _paid(self, said: str, receipt: dict[str, Any]) -> tuple[str | Callable[[], object], ...]:
+    def _paid(
+        self, said: str, receipt: dict[str, Any]
+    ) -> tuple[str | Callable[[], object], ...]:
         """Return the row of an answer, with a button that saves its receipt."""
-        text, when = json.dumps(receipt, ensure_ascii=False, indent=1), receipt["time"]
-        number, price = receipt["position"], Fraction(receipt["charges"][0]["amount"])
+        text = json.dumps(receipt, ensure_ascii=False, indent=1)
+        number = receipt["position"]
+        price = Fraction(receipt["charges"][0]["amount"])
 
         save = partial(ui.download.content, text, f"receipt-{number}.json")
         made = partial(self.icon_button, "download", f"Receipt {number}", save)
-        sql = str(receipt.get("sql", ""))
-        return said, sql, shown(price), f"{when[:10]} {when[11:16]}", made
+        # A receipt without the wording has the compiled SQL.
+        asked = str(receipt.get("asked") or receipt.get("sql", ""))
+        return said, asked, shown(price), tables.to_the_minute(receipt["time"]), made
 
 
 def _amount(epsilon: Fraction, delta: Fraction) -> str:

@@ -1,0 +1,56 @@
+"""The built pages, opened from a folder as files: search, copying, narrow windows, no network."""
+
+import pytest
+from tests.browser.conftest import PATIENCE
+
+SCROLLS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def page(chromium, site):
+    """A page that asks no server for anything and has no errors."""
+    context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE)
+    asked = []
+    errors = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    context.close()
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_search_works_from_a_folder(page, site):
+    page.goto(f"file://{site}/index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("median")
+    page.locator(".md-search-result__item").first.wait_for()
+    assert "matching documents" in page.locator(".md-search-result__meta").inner_text()
+
+
+def test_copied_session_has_no_prompts(page, site):
+    page.goto(f"file://{site}/how-to/publish-a-count.html")
+    page.locator("[data-clipboard-target]").first.click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("tightrope ask ")
+    assert "±" not in copied
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit_a_narrow_window(page, site, scheme):
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    for name in ("index", "how-to/ask", "concepts/optimal", "benchmarks", "gallery",
+                 "reference/command-line", "reference/channels"):  # fmt: skip
+        page.goto(f"file://{site}/{name}.html")
+        assert page.evaluate(SCROLLS) == 0, name
+
+
+def test_every_page_leads_on(page, site):
+    page.goto(f"file://{site}/how-to/ask.html")
+    following = page.locator(".md-footer__link--next")
+    assert "A count" in following.inner_text()
+    tabs = page.locator(".md-tabs__link").all_inner_texts()
+    assert tabs[1:] == ["Publish", "Check", "Study", "Reference"]

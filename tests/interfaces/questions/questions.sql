@@ -1,0 +1,377 @@
+-- topic: counts
+-- answered
+select count(*) from people;
+-- answered
+select count(*) as adults from people where age >= 18;
+-- answered
+select count(*) from people where age between 18 and 64 and sex = 'f';
+-- answered
+select count(*) from people where region in ('north', 'west');
+-- answered
+select count(*) from people where income is null;
+-- answered
+select count(income) from people;
+-- answered
+select count(*) from people where smokes and not (age < 18 or region = 'south');
+-- answered
+select count(1) from people p where p.smokes = true;
+-- answered
+select sum(case when smokes then 1 else 0 end) as smokers from people;
+-- answered
+select count(case when age > 64 then 1 end) as old from people;
+-- answered
+select count_if(smokes) from people;
+-- answered
+select count(*) filter (where sex = 'f') as women, count(*) filter (where sex = 'm') as men from people;
+-- answered
+select count(*) as n, count(income) as with_income, count(*) filter (where income > 100) as rich from people;
+-- answered
+select count(distinct person) from visits;
+-- answered
+select count(distinct person) from visits where kind = 'urgent';
+-- answered
+select count(*) from visits where cost > 100;
+-- answered
+select count(distinct city) from people;
+-- answered
+select count(distinct id) from people;
+-- answered
+select count(*) from people where city = 'Delft';
+-- refused: 'east' is no value of column 'region' in the public facts (they know
+select count(*) from people where region = 'east';
+
+-- topic: tables
+-- answered
+select region, count(*) from people group by region;
+-- answered
+select region, sex, count(*) as n from people group by region, sex order by n desc;
+-- answered
+select stage, count(*) from people group by stage;
+-- answered
+select floor(age / 10) * 10 as decade, count(*) from people group by decade order by decade;
+-- answered
+select case when age < 18 then 'child' when age < 65 then 'adult' else 'senior' end as who, count(*) from people group by who;
+-- answered
+select width_bucket(income, 0, 200, 4) as bracket, count(*) from people group by 1;
+-- answered
+select region, sex, count(*) from people group by cube (region, sex);
+-- answered
+select region, sex, count(*) from people group by rollup (region, sex);
+-- answered
+select region, education, count(*) from people group by grouping sets ((region), (education), ());
+-- answered
+select education, count(*) from people where education <> 'none' group by education;
+-- answered
+select smokes, count(*) from people group by smokes;
+-- answered
+select employed, count(*) from people group by employed;
+-- answered
+select region, count(*) as n from people group by region order by n desc limit 2;
+-- answered
+select clinic, count(*) from visits group by clinic;
+-- answered
+select clinic, count(distinct person) as patients from visits group by clinic;
+-- answered
+select clinic, kind, count(*) from visits group by clinic, kind;
+-- answered
+select city, count(*) from people group by city;
+-- answered
+select income, count(*) from people group by income;
+-- answered
+select age % 2 as odd, count(*) from people group by odd;
+-- answered
+select region from people group by region order by count(*) desc limit 1;
+-- refused: DISTINCT shows which values there are, and a value that one person
+select distinct region from people;
+-- refused: GROUP BY region: lines are named by what they are grouped by, so
+select count(*) from people group by region;
+
+-- topic: sums and means
+-- answered
+select sum(income) from people;
+-- answered
+select avg(age) from people;
+-- answered
+select avg(income) from people where sex = 'f';
+-- answered
+select region, avg(income) as mean from people group by region;
+-- answered
+select region, sum(income) as total, count(*) as n, avg(income) as mean from people group by region;
+-- answered
+select avg(height) from people;
+-- answered
+select sum(cost) from visits;
+-- answered
+select clinic, sum(cost), avg(minutes) from visits group by clinic;
+-- answered
+select avg(cost) filter (where kind = 'urgent') from visits;
+-- answered
+select avg(employed) as rate from people;
+-- answered
+select region, avg(employed) as rate from people group by region;
+-- answered
+select region, sex, 100 * avg(employed) as percent from people group by region, sex;
+-- answered
+select sum(employed) from people;
+-- answered
+select region, sum(employed) from people group by region;
+-- answered
+select avg(case when smokes then 1.0 else 0 end) as share from people;
+-- answered
+select region, avg(case when smokes then 1 else 0 end) as share from people group by region;
+-- answered
+select region, avg(smokes::int) as share from people group by region;
+-- refused: the mean of 'city' is not known: it is of type text, and only numbers
+select avg(city) from people;
+-- answered
+select sum(income * 12) from people;
+-- answered
+select sum(income) * 12 as yearly from people;
+-- refused: SUM(income + age) computes on rows, and a row might make that fail:
+select sum(income + age) from people;
+-- refused: AVG(income) OVER (): windows are over groups that are published, not
+select avg(income) over () from people;
+-- refused: SUM(DISTINCT income) is about values, each once, and is not offered:
+select sum(distinct income) from people;
+
+-- topic: medians and modes
+-- answered
+select median(age) from people;
+-- answered
+select region, median(income) from people group by region;
+-- answered
+select percentile_disc(0.9) within group (order by income) from people;
+-- answered
+select percentile_cont(0.5) within group (order by income) from people;
+-- answered
+select quantile(age, 0.25) as q1, quantile(age, 0.75) as q3 from people;
+-- answered
+select quantile(age, 0.75) - quantile(age, 0.25) as iqr from people;
+-- answered
+select min(age), max(age) from people;
+-- answered
+select max(age) - min(age) as span from people;
+-- answered
+select mode(region) from people;
+-- answered
+select sex, mode(education) from people group by sex;
+-- answered
+select median(cost) from visits;
+-- refused: the quantile of 'joined' is not known: it is of type date, and only
+select max(joined) from people;
+
+-- topic: ratios and shares
+-- answered
+select 100.0 * count(*) filter (where smokes) / count(*) as percent from people;
+-- answered
+select 100.0 * sum(case when smokes then 1 else 0 end) / count(*) as percent from people;
+-- answered
+select region, 100.0 * count(*) filter (where smokes) / count(*) as percent from people group by region;
+-- answered
+select region, count(*) * 100.0 / sum(count(*)) over () as percent from people group by region;
+-- answered
+select region, sex, count(*) * 1.0 / sum(count(*)) over (partition by region) as share from people group by region, sex;
+-- answered
+select region, round(100.0 * count(*) / sum(count(*)) over (), 1) as percent from people group by region order by percent desc;
+-- answered
+select sum(income) / count(income) as mean from people;
+-- answered
+select sum(income) / nullif(count(income), 0) as mean from people;
+-- answered
+select sum(cost) / sum(minutes) as per_minute from visits;
+-- answered
+select clinic, sum(cost) / nullif(sum(minutes), 0) as per_minute from visits group by clinic;
+-- answered
+select count(*) filter (where sex = 'f') - count(*) filter (where sex = 'm') as difference from people;
+-- answered
+select count(*) filter (where sex = 'f') * 1.0 / count(*) filter (where sex = 'm') as ratio from people;
+-- answered
+select avg(income) filter (where sex = 'm') - avg(income) filter (where sex = 'f') as gap from people;
+-- answered
+select 1 - avg(income) filter (where sex = 'f') / avg(income) filter (where sex = 'm') as gap from people;
+-- answered
+select count(*) / 2000.0 as rate from people where smokes;
+-- answered
+select 1000.0 * count(*) / 2000 as per_thousand from visits where kind = 'urgent';
+-- answered
+select count(*) * 1.0 / count(distinct person) as visits_each from visits;
+-- answered
+select cast(count(*) filter (where age >= 65) as double) / count(*) as share from people;
+-- answered
+select region, count(*) filter (where age < 15) + count(*) filter (where age > 64) as dependants, round(100.0 * (count(*) filter (where age < 15) + count(*) filter (where age > 64)) / nullif(count(*) filter (where age between 15 and 64), 0), 1) as dependency from people group by region;
+-- answered
+select region, count(*) as n, avg(count(*)) over () as mean_size, count(*) - avg(count(*)) over () as above from people group by region;
+-- answered
+select region, count(*) * 1.0 / max(count(*)) over () as relative from people group by region;
+-- answered
+select coalesce(sum(income), 0) as total from people where age < 18;
+-- answered
+select abs(count(*) filter (where smokes) - count(*) filter (where not smokes)) as gap from people;
+-- answered
+select greatest(count(*) - 10, 0) as at_least from people;
+-- answered
+select region, case when count(*) < 100 then 'small' else 'large' end as size from people group by region;
+-- answered
+select region, case when count(*) >= 20 then count(*) end as n from people group by region;
+-- answered
+select region, rank() over (order by count(*) desc) as place, count(*) from people group by region;
+-- refused: SUM(COUNT(*)) OVER (ORDER BY region NULLS LAST): windows are over
+select region, count(*), sum(count(*)) over (order by region) as running from people group by region;
+-- refused: LOG(COUNT(*)) is not known around published numbers: known are + - *
+select log(count(*)) from people;
+-- refused: RAND(): noise is drawn once for each number, from a secure source:
+select count(*) * random() from people;
+-- answered
+select round(avg(income), 2) as mean, ceil(sum(income) / 1000.0) as thousands from people;
+-- answered
+select count(*)::float / 7 as weekly from visits;
+-- answered
+select power(count(*), 2) from people;
+-- answered
+select 'town' as place, count(*) as n from people;
+-- answered
+select region || '!' as r, count(*) from people group by r;
+
+-- topic: having and order
+-- answered
+select region, count(*) as n from people group by region having count(*) > 100;
+-- answered
+select region, avg(income) as mean from people group by region having count(*) >= 50;
+-- answered
+select region, sex, count(*) as n from people group by region, sex having n between 10 and 500 order by n;
+-- answered
+select region, count(*) as n from people group by region having region <> 'west';
+-- answered
+select region, avg(age) from people group by region order by avg(income) desc;
+-- answered
+select region, count(*) as n from people group by region having avg(income) > 30 and count(*) > 10;
+-- refused: HAVING age > 30 is about rows: put that into WHERE. HAVING chooses
+select region, count(*) from people group by region having age > 30;
+-- answered
+select region from people group by region having count(*) > 600;
+-- answered
+select region, count(*) as n from people group by region order by count(*) filter (where smokes) desc limit 1;
+-- answered
+select clinic, avg(cost) as mean from visits group by clinic having mean > 50 order by mean desc;
+-- answered
+select region, count(*) from people group by region order by 2 desc, 1;
+-- refused: QUALIFY COUNT(*) > 10 chooses lines by windows: choose groups by
+select region, count(*) from people group by region qualify count(*) > 10;
+-- refused: RAND(): noise is drawn once for each number, from a secure source:
+select count(*) from people order by random();
+-- refused: OFFSET 1 leaves out the first lines: all lines cost as much as some,
+select region, count(*) from people group by region limit 2 offset 1;
+
+-- topic: variance
+-- answered
+select var_pop(age) from people;
+-- answered
+select stddev(income) from people;
+-- answered
+select region, avg(income) as mean, stddev_samp(income) as sd from people group by region;
+-- answered
+select variance(height) from people;
+-- answered
+select covar_pop(age, income) from people;
+-- answered
+select covar_samp(age, income) from people where sex = 'f';
+-- answered
+select corr(age, income) from people;
+-- answered
+select regr_slope(income, age) from people;
+-- answered
+select region, regr_slope(income, age) as slope from people group by region;
+-- answered
+select stddev(cost) / avg(cost) as variation from visits;
+-- answered
+select avg(income) - 2 * stddev(income) as low, avg(income) + 2 * stddev(income) as high from people;
+-- answered
+select regr_intercept(income, age) from people;
+-- answered
+select regr_r2(income, age) from people;
+-- refused: the aggregate KURTOSIS(income) is not offered: known are COUNT, SUM,
+select kurtosis(income) from people;
+
+-- topic: dates and texts
+-- answered
+select count(*) from people where joined >= '2015-01-01';
+-- answered
+select count(*) from people where joined between date '2015-01-01' and date '2015-12-31';
+-- answered
+select extract(year from joined) as year, count(*) from people group by year;
+-- answered
+select date_trunc('month', day) as month, count(*) from visits group by month;
+-- answered
+select strftime(joined, '%Y') as year, count(*) from people group by 1;
+-- answered
+select year(day) as y, sum(cost) from visits group by y;
+-- answered
+select count(*) from people where extract(year from joined) = 2015;
+-- answered
+select count(*) from people where region like 'n%';
+-- answered
+select upper(region) as r, count(*) from people group by r;
+-- answered
+select count(*) from people where lower(education) = 'college';
+-- answered
+select substr(region, 1, 1) as initial, count(*) from people group by initial;
+-- refused: the aggregate AVG(CURRENT_DATE - joined) is not offered: known are
+select avg(current_date - joined) from people;
+-- refused: city LIKE 'D%' needs the possible values of 'city' (text), because
+select count(*) from people where city like 'D%';
+-- answered
+select extract(dow from day) as weekday, count(*) from visits group by weekday;
+
+-- topic: joins and subqueries
+-- answered
+select count(*) from (select * from people where age >= 18) as adults where smokes;
+-- answered
+with adults as (select * from people where age >= 18) select region, count(*) from adults group by region;
+-- answered
+with adults as (select age, sex as gender from people where age >= 18) select gender, avg(age) from adults group by gender;
+-- answered
+select p.region, count(*) from visits v join people p on v.person = p.id group by p.region;
+-- answered
+select sex, avg(cost) from visits join people on person = id group by sex;
+-- answered
+select avg(n) from (select person, count(*) as n from visits group by person) as each_person;
+-- answered
+select n, count(*) from (select person, count(*) as n from visits group by person) as v group by n;
+-- answered
+select count(*) from (select person, sum(cost) as spent from visits group by person) as v where spent > 200;
+-- refused: IN takes a list of 1 to 10000 constants, no
+select region, count(*) from people where id in (select person from visits) group by region;
+-- refused: table 'people' is joined with itself, which is not offered
+select a.region, count(*) from people a, people b where a.age = b.age group by a.region;
+-- refused: a subquery groups by the person alone, and its numbers are one for
+select region, n from (select region, count(*) as n from people group by region) as t where n > 100;
+-- refused: the question must be one SELECT, got UNION: nothing else is
+select count(*) from people union all select count(*) from visits;
+-- refused: (SELECT COUNT(*) FROM visits) is a question of its own: ask both, in
+select (select count(*) from visits) * 1.0 / count(*) from people;
+-- refused: a subquery groups by the person alone, and its numbers are one for
+select max(n) from (select region, count(*) as n from people group by region) as t;
+-- refused: a subquery may choose or rename columns and rows of a table, or
+select count(*) from (select distinct person from visits) as v;
+
+-- topic: not private
+-- refused: SELECT * shows single rows, which cannot be private: ask for
+select * from people;
+-- refused: 'age' would be the value of one row: put it into an aggregate such as
+select age, income from people where id = 17;
+-- refused: ARRAY_AGG(income) lists the values of single rows, which cannot be
+select array_agg(income) from people;
+-- refused: GROUP_CONCAT(city, ',') lists the values of single rows, which cannot
+select string_agg(city, ',') from people;
+-- refused: ANY_VALUE(city) is the value of one row, which cannot be private: ask
+select any_value(city) from people;
+-- refused: FIRST(income) is the value of one row, which cannot be private: ask
+select region, first(income) from people group by region;
+-- refused: SELECT * shows single rows, which cannot be private: ask for
+select *, row_number() over (partition by region order by income desc) from people;
+-- refused: APPROX_DISTINCT(city) is about values, each once, and is not offered:
+select region, approx_count_distinct(city) from people group by region;
+-- refused: TABLESAMPLE SYSTEM (10 PERCENT) asks some of the rows: every answer
+select count(*) from people tablesample 10 percent;
+-- refused: column 'id' is not declared (declared: person, clinic, kind, cost,
+select id, count(*) from visits group by id;
