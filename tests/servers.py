@@ -24,7 +24,9 @@ class Server:
         self.user = "postgres" if os.geteuid() == 0 else None
         if self.user:
             shutil.chown(self.folder, self.user)
-        self._call("initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "--no-sync")
+        self._call(
+            "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "--no-sync"
+        )
         self.start()
 
     @property
@@ -32,9 +34,19 @@ class Server:
         return str(self.folder / "data")
 
     def start(self) -> None:
-        options = f"-k {self.folder} -h '' -F -c max_connections=80 -c logging_collector=off"
+        options = (
+            f"-k {self.folder} -h '' -F -c max_connections=80 -c logging_collector=off"
+        )
         self._call(
-            "pg_ctl", "-D", self.data, "-l", str(self.folder / "log"), "-o", options, "-w", "start"
+            "pg_ctl",
+            "-D",
+            self.data,
+            "-l",
+            str(self.folder / "log"),
+            "-o",
+            options,
+            "-w",
+            "start",
         )
 
     def stop(self, mode: str = "fast") -> None:

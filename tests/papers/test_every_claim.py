@@ -46,7 +46,9 @@ def test_claim(claim) -> None:
     row = claim.row()
     assert row.verdict == ("corrected" if claim.key in CORRECTED else "match"), row
     assert row.claimed != row.computed or row.verdict == "match"
-    assert WRITER["papers_line"](row) in PAPERS_PAGE, "run scripts/write_papers_pages.py"
+    assert WRITER["papers_line"](row) in PAPERS_PAGE, (
+        "run scripts/write_papers_pages.py"
+    )
     section = WRITER["corrections_section"](row)
     assert (section in CORRECTIONS_PAGE) == (row.verdict == "corrected")
 
@@ -65,7 +67,9 @@ def test_the_three_thresholds_of_paper_a(key, start) -> None:
 
 
 def test_the_page_has_every_claim_once_and_no_other() -> None:
-    lines = re.findall(r"^\| \*\*(.*?)\*\*: .*\|$", PAPERS_PAGE.split(WRITER["MARK"])[1], re.M)
+    lines = re.findall(
+        r"^\| \*\*(.*?)\*\*: .*\|$", PAPERS_PAGE.split(WRITER["MARK"])[1], re.M
+    )
     assert lines == [WRITER["_cell"](claim.result) for claim in CLAIMS]
 
 
@@ -97,7 +101,7 @@ def test_every_paper_has_claims() -> None:
 
 def test_progress_is_told() -> None:
     told: list[float] = []
-    rows = reproduce("D", told.append)
+    rows = reproduce("D", lambda now: told.append(now.share))
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert len(told) == len(rows)

@@ -15,7 +15,11 @@ from tightrope.consumers.regular import (
     uniform_leakage_bits,
 )
 from tightrope.graphs import Cycle, PathPower, StrongProduct, folded_cube
-from tightrope.mechanisms.tight import NoTightConstraints, tight_constraints, utility_curve
+from tightrope.mechanisms.tight import (
+    NoTightConstraints,
+    tight_constraints,
+    utility_curve,
+)
 from tightrope.papers.paper_a import GAP_EDGES
 from tightrope.phi import Phi, exists, singular_epsilons
 
@@ -77,9 +81,13 @@ def test_figure_4_has_no_bound_where_the_prior_is_not_regular() -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "true", "published"), [(SUM, 0.968133, 0.8), (COUNTS, 1.136080, 0.9)], ids=str
+    ("graph", "true", "published"),
+    [(SUM, 0.968133, 0.8), (COUNTS, 1.136080, 0.9)],
+    ids=str,
 )
-def test_section_6_published_and_true_minimum(graph, true: float, published: float) -> None:  # type: ignore[no-untyped-def]
+def test_section_6_published_and_true_minimum(
+    graph, true: float, published: float
+) -> None:  # type: ignore[no-untyped-def]
     found = exists(graph)
     assert found.minimum == pytest.approx(true, abs=1e-6)
     assert found.is_up_set
@@ -89,7 +97,12 @@ def test_section_6_published_and_true_minimum(graph, true: float, published: flo
 
 @pytest.mark.parametrize(
     ("graph", "epsilon", "utility"),
-    [(SUM, 1, 0.148323), (SUM, 1.3, 0.212412), (COUNTS, 1.2, 0.189963), (COUNTS, 1.3, 0.217167)],
+    [
+        (SUM, 1, 0.148323),
+        (SUM, 1.3, 0.212412),
+        (COUNTS, 1.2, 0.189963),
+        (COUNTS, 1.3, 0.217167),
+    ],
     ids=str,
 )
 def test_section_6_utilities(graph, epsilon: float, utility: float) -> None:  # type: ignore[no-untyped-def]
@@ -102,7 +115,9 @@ def test_figure_6_the_mechanism_beats_the_geometric_one_where_it_exists() -> Non
     for graph, levels in ((SUM, [0.8, 0.9, 1.0, 1.3]), (COUNTS, [0.9, 1.1, 1.2, 1.3])):
         curve = utility_curve(graph, levels)
         assert curve.epsilons == tuple(levels[2:])
-        assert all(t > 1.4 * g for t, g in zip(curve.tight, curve.geometric, strict=True))
+        assert all(
+            t > 1.4 * g for t, g in zip(curve.tight, curve.geometric, strict=True)
+        )
 
 
 def test_section_6_existence_is_not_always_an_up_set() -> None:
@@ -119,7 +134,9 @@ def test_section_6_existence_is_not_always_an_up_set() -> None:
 
 def test_counts_2_2_threshold() -> None:
     graph = StrongProduct([PathPower(3), PathPower(3)])
-    assert math.exp(-exists(graph).minimum) == pytest.approx(math.sqrt(5) - 2, abs=1e-14)
+    assert math.exp(-exists(graph).minimum) == pytest.approx(
+        math.sqrt(5) - 2, abs=1e-14
+    )
 
 
 def test_appendix_b_invertible_at_a_larger_level() -> None:

@@ -53,7 +53,9 @@ def test_section_2_1_leakage_is_the_difference_of_entropies() -> None:
     channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
     prior = Prior([0.6, 0.4])
     leakage = min_entropy_leakage(channel, prior)
-    assert leakage == pytest.approx(-math.log2(0.6) - posterior_min_entropy(channel, prior))
+    assert leakage == pytest.approx(
+        -math.log2(0.6) - posterior_min_entropy(channel, prior)
+    )
     assert 0 <= leakage <= -math.log2(0.6)
     assert min_capacity(channel) == pytest.approx(math.log2(0.7 + 0.2 + 0.7))
 
@@ -95,15 +97,21 @@ def test_theorem_15_is_its_formula(u: int, v: int) -> None:
 
 @pytest.mark.parametrize(("u", "v"), [(1, 2), (2, 3), (3, 2), (4, 4)])
 @pytest.mark.parametrize("epsilon", [0.3, LN2, 2])
-def test_proposition_16_the_bound_is_reached(u: int, v: int, epsilon: float | str) -> None:
+def test_proposition_16_the_bound_is_reached(
+    u: int, v: int, epsilon: float | str
+) -> None:
     worst = highest_leakage(u, v, epsilon)
     graph = Databases(u, range(v))
-    assert min_entropy_leakage(worst) == pytest.approx(database_bound(u, v, epsilon).bits)
+    assert min_entropy_leakage(worst) == pytest.approx(
+        database_bound(u, v, epsilon).bits
+    )
     assert is_private(worst, graph, epsilon)
     level = Epsilon.of(epsilon)
     scale = 2 ** database_bound(u, v, epsilon).bits / v**u
     for x, z in [(0, 0), (0, graph.size - 1), (1, graph.size // 2)]:
-        assert worst.entry(x, z) == pytest.approx(scale * level.alpha ** graph.distance(x, z))
+        assert worst.entry(x, z) == pytest.approx(
+            scale * level.alpha ** graph.distance(x, z)
+        )
 
 
 def test_example_17_eye_colours() -> None:
@@ -114,7 +122,9 @@ def test_example_17_eye_colours() -> None:
 
 
 def test_example_18_leakage_does_not_bound_epsilon() -> None:
-    leaks = [leakage_without_privacy(a, 0.9).leakage_bits for a in (0.5, 0.3, 0.2, 1e-3)]
+    leaks = [
+        leakage_without_privacy(a, 0.9).leakage_bits for a in (0.5, 0.3, 0.2, 1e-3)
+    ]
     assert leaks[0] > 0
     assert leaks[-1] == pytest.approx(0, abs=1e-12)
     levels = [leakage_without_privacy(1e-3, b).epsilon for b in (0.1, 1e-3, 1e-9)]
@@ -145,7 +155,9 @@ def test_proposition_20_holds_and_is_not_always_the_smaller_bound() -> None:
 
 def test_two_outputs_are_worth_what_the_dobrushin_coefficient_allows() -> None:
     # Two outputs tell apart the two ends of a diameter: 2 - e^{-εd/2} for even d.
-    assert 2 ** most_leakage(Databases(2, range(2)), 1, 2).bits == pytest.approx(2 - math.exp(-1))
+    assert 2 ** most_leakage(Databases(2, range(2)), 1, 2).bits == pytest.approx(
+        2 - math.exp(-1)
+    )
 
 
 # -- §6: utility --------------------------------------------------------------------------
@@ -161,8 +173,12 @@ def test_theorems_27_and_28_the_exponential_mechanism_meets_the_bound(
     graph: Clique, epsilon: float | str
 ) -> None:
     channel = exponential(graph, epsilon)
-    assert posterior_vulnerability(channel) == pytest.approx(utility_bound(graph, epsilon))
-    assert min_entropy_leakage(channel) == pytest.approx(graph_bound(graph, epsilon).bits)
+    assert posterior_vulnerability(channel) == pytest.approx(
+        utility_bound(graph, epsilon)
+    )
+    assert min_entropy_leakage(channel) == pytest.approx(
+        graph_bound(graph, epsilon).bits
+    )
     assert is_private(channel, graph, epsilon)
     assert not is_private(channel, graph, float(Epsilon.of(epsilon)) - 1e-3)
 

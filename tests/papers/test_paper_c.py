@@ -43,7 +43,9 @@ def level(alpha):
 
 def response(size, alpha):
     whole = 1 + (size - 1) * alpha
-    return rational([[(1 if i == o else alpha) / whole for o in range(size)] for i in range(size)])
+    return rational(
+        [[(1 if i == o else alpha) / whole for o in range(size)] for i in range(size)]
+    )
 
 
 # -- section 2 ----------------------------------------------------------------------------
@@ -70,7 +72,9 @@ def test_thm_2_7_geometric_noise_serves_every_bayesian_consumer(loss):
         graph, rays = PathPower(n), all_rays(PathPower(n), alpha)
         geometric = GeometricChannel(n, -math.log(alpha))
         for _ in range(5):
-            consumer = Consumer.of(graph, prior=rng.dirichlet(np.full(n, 0.5)), loss=loss)
+            consumer = Consumer.of(
+                graph, prior=rng.dirichlet(np.full(n, 0.5)), loss=loss
+            )
             best = together(rays, [consumer]).own[0]
             assert expected_loss(geometric, consumer) == pytest.approx(best, abs=1e-8)
 
@@ -101,7 +105,9 @@ def test_observations_3_1_and_3_2(alpha):
         Consumer.of(Clique(3), support=[0, 1, 2]),
         Consumer.of(Clique(3), support=[0, 1]),
     ]
-    assert together(rays, people).own == pytest.approx((three, two, three, two), abs=1e-9)
+    assert together(rays, people).own == pytest.approx(
+        (three, two, three, two), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -167,7 +173,9 @@ def test_claim_4_4(m, alpha):
     assert proof.optimal_losses[1] == 1 - (3 - alpha) / (3 * (1 + alpha))
     if m <= 6:
         own = together(all_rays(Cycle(m), float(alpha)), list(proof.consumers()))
-        assert own.own == pytest.approx([float(x) for x in proof.optimal_losses], abs=1e-8)
+        assert own.own == pytest.approx(
+            [float(x) for x in proof.optimal_losses], abs=1e-8
+        )
         assert own.regret > 1e-6
 
 
@@ -203,7 +211,9 @@ def test_thm_4_2_and_claim_4_5(m, seed):
         found.witness.mechanisms,
         strict=True,
     ):
-        assert expected_loss(mechanism, consumer) == pytest.approx(float(lost), abs=1e-12)
+        assert expected_loss(mechanism, consumer) == pytest.approx(
+            float(lost), abs=1e-12
+        )
 
 
 def test_claim_4_5_needs_a_shortest_cycle():
@@ -234,9 +244,13 @@ def test_thm_4_3_three_consumers_above_one_half():
     alpha = Fraction(2, 3)
     assert proof.apart == 3 * (3 - alpha) / (3 * (1 + alpha))
     assert proof.together == star_optimum(alpha, 3)
-    own = together(all_rays(Star(3), 2 / 3), list(refute_by_star(Star(3), "ln(3/2)").consumers()))
+    own = together(
+        all_rays(Star(3), 2 / 3), list(refute_by_star(Star(3), "ln(3/2)").consumers())
+    )
     assert own.regret > 1e-3
-    assert [1 - x for x in own.own] == pytest.approx([float(proof.apart) / 3] * 3, abs=1e-9)
+    assert [1 - x for x in own.own] == pytest.approx(
+        [float(proof.apart) / 3] * 3, abs=1e-9
+    )
 
 
 def test_footnotes_5_and_7():
@@ -277,7 +291,9 @@ def test_observation_3_1_fails_for_another_prior() -> None:
 def test_geometric_is_optimal_for_every_consumer_of_a_count(loss: str) -> None:
     rng = np.random.default_rng(3)
     for _ in range(5):
-        consumer = Consumer.of(PathPower(8), prior=rng.dirichlet(np.ones(8)).tolist(), loss=loss)
+        consumer = Consumer.of(
+            PathPower(8), prior=rng.dirichlet(np.ones(8)).tolist(), loss=loss
+        )
         found = design(PathPower(8), "ln(2)", consumer)
         engine = design(PathPower(8), "ln(2)", consumer, route="rays")
         assert found.route == "geometric"

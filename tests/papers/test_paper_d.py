@@ -40,7 +40,9 @@ def test_section_2_1_bounds():
 
 def test_identity_is_allowed_by_the_laxest_definition_only():
     identity = IntegerChannel([[1, 0], [0, 1]])
-    assert is_generic_private(identity, PathPower(2), PrivacyBound.table([(0, 1), (1, 1)]))
+    assert is_generic_private(
+        identity, PathPower(2), PrivacyBound.table([(0, 1), (1, 1)])
+    )
     assert not is_generic_private(
         identity, PathPower(2), PrivacyBound.table([(0, "999/1000"), (1, 1)])
     )
@@ -108,14 +110,18 @@ def test_lemma_3_3_5_values(nodes, growth):
             right += [0.0, growth - 1]
     cost = np.zeros(nodes)
     cost[0], cost[-1] = 1, -1
-    solved = linprog(cost, A_ub=np.array(rows), b_ub=right, bounds=(0, 1), method="highs")
+    solved = linprog(
+        cost, A_ub=np.array(rows), b_ub=right, bounds=(0, 1), method="highs"
+    )
     computed = -(solved.fun + 1)
     if nodes % 2:
         formula = -(growth ** (-(nodes - 1) / 2))
     else:
         formula = -2 * growth ** (-(nodes - 2) / 2) / (1 + growth)
     assert computed == pytest.approx(formula, abs=1e-9)
-    assert dobrushin_optimum(PathPower(nodes), math.log(growth)).value == pytest.approx(formula)
+    assert dobrushin_optimum(PathPower(nodes), math.log(growth)).value == pytest.approx(
+        formula
+    )
 
 
 def test_lemma_3_3_8_counts_nodes_as_length():

@@ -39,23 +39,37 @@ def connected_graphs(
 def trees(draw: Draw, min_size: int = 1, max_size: int = 12) -> ExplicitGraph:
     """Small trees."""
     size = draw(st.integers(min_size, max_size))
-    return ExplicitGraph([(draw(st.integers(0, k - 1)), k) for k in range(1, size)], size=size)
+    return ExplicitGraph(
+        [(draw(st.integers(0, k - 1)), k) for k in range(1, size)], size=size
+    )
 
 
 @st.composite
-def relabelled(draw: Draw, graph: AnswerGraph) -> tuple[ExplicitGraph, NDArray[np.int64]]:
+def relabelled(
+    draw: Draw, graph: AnswerGraph
+) -> tuple[ExplicitGraph, NDArray[np.int64]]:
     """The same graph with its nodes shuffled, and where each node went."""
     places = np.array(draw(st.permutations(range(graph.size))))
     lengths = graph.edge_lengths() if graph.has_lengths else None
-    shuffled = ExplicitGraph(places[graph.edge_array()], lengths=lengths, size=graph.size)
+    shuffled = ExplicitGraph(
+        places[graph.edge_array()], lengths=lengths, size=graph.size
+    )
     return shuffled, places
 
 
-def epsilons(smallest: float = 0.05, largest: float = 4.0) -> st.SearchStrategy[Epsilon]:
+def epsilons(
+    smallest: float = 0.05, largest: float = 4.0
+) -> st.SearchStrategy[Epsilon]:
     """Privacy levels: decimals, fractions and logarithms."""
-    decimals = st.floats(smallest, largest).map(lambda x: Epsilon.of(max(smallest, round(x, 3))))
-    fractions = st.fractions(Fraction(str(smallest)), Fraction(str(largest)), max_denominator=20)
-    logarithms = st.sampled_from(["ln(2)", "ln(3)", "ln(3/2)", "ln(2)/2"]).map(Epsilon.of)
+    decimals = st.floats(smallest, largest).map(
+        lambda x: Epsilon.of(max(smallest, round(x, 3)))
+    )
+    fractions = st.fractions(
+        Fraction(str(smallest)), Fraction(str(largest)), max_denominator=20
+    )
+    logarithms = st.sampled_from(["ln(2)", "ln(3)", "ln(3/2)", "ln(2)/2"]).map(
+        Epsilon.of
+    )
     fitting = logarithms.filter(lambda e: smallest <= float(e) <= largest)
     return decimals | fractions.map(Epsilon.of) | fitting
 
@@ -64,7 +78,9 @@ def epsilons(smallest: float = 0.05, largest: float = 4.0) -> st.SearchStrategy[
 def priors(draw: Draw, size: int, zeros: bool = True) -> NDArray[np.float64]:
     """Distributions over ``size`` answers: small whole weights divided by their sum."""
     least = 0 if zeros else 1
-    weights = np.array(draw(st.lists(st.integers(least, 20), min_size=size, max_size=size)))
+    weights = np.array(
+        draw(st.lists(st.integers(least, 20), min_size=size, max_size=size))
+    )
     if not weights.any():
         weights[draw(st.integers(0, size - 1))] = 1
     return weights / weights.sum()
@@ -86,7 +102,10 @@ def private_channels(
         anchors = draw(st.lists(st.integers(0, graph.size - 1), min_size=1, max_size=3))
         heights = [draw(st.integers(0, 4)) for _ in anchors]
         columns.append(
-            np.min([distances[a] + h for a, h in zip(anchors, heights, strict=True)], axis=0)
+            np.min(
+                [distances[a] + h for a, h in zip(anchors, heights, strict=True)],
+                axis=0,
+            )
         )
     weights = np.exp(-float(epsilon) / 2 * np.array(columns, float).T)
     return weights / weights.sum(axis=1, keepdims=True)

@@ -10,6 +10,7 @@ from tests.forged import unpack
 
 from tightrope.certify import certify, judge
 from tightrope.certify.mechanism import judged_graph
+from tightrope.certify.theorems.unbounded import ended_bound
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
@@ -26,8 +27,14 @@ KINDS = {
     "multipliers": (["cycle(5)", "sum(3,2)", "grid(2,3)"], ["distance", "binary"]),
     "tree": (["path(6)", "tree(2,2)", "star(4)"], ["distance", "binary"]),
     "line": (["path(7)", "path(12)"], ["absolute", "squared"]),
-    "stairs": (["sum(10,2)", "sum(7,3)", "path(20)"], ["absolute", "squared", "binary"]),
-    "phi": (["cycle(6)", "databases(2,3)", "grid(2,3)", "sum(4,2)", "petersen"], ["binary"]),
+    "stairs": (
+        ["sum(10,2)", "sum(7,3)", "path(20)"],
+        ["absolute", "squared", "binary"],
+    ),
+    "phi": (
+        ["cycle(6)", "databases(2,3)", "grid(2,3)", "sum(4,2)", "petersen"],
+        ["binary"],
+    ),
     "envelope": (["path(7)", "tree(2,2)", "star(3)"], ["binary"]),
 }
 LEVELS = ["0.1", "ln(2)", "3", "ln(16777216)"]
@@ -40,17 +47,29 @@ def numbers(kind, graph, random, guesses=None):
         arcs = np.concatenate([graph.edge_array(), graph.edge_array()[:, ::-1]])
         start, end = arcs[random.integers(len(arcs), size=3 * n)].T
         value = (random.exponential(0.2, 3 * n) * 2**BITS).astype(np.int64)
-        sections = {"arc_guess": np.sort(random.integers(guesses, size=3 * n)), "arc_from": start}
-        return {"arcs": 3 * n, "weight": None}, sections | {"arc_to": end, "arc_value": value}
+        sections = {
+            "arc_guess": np.sort(random.integers(guesses, size=3 * n)),
+            "arc_from": start,
+        }
+        return {"arcs": 3 * n, "weight": None}, sections | {
+            "arc_to": end,
+            "arc_value": value,
+        }
     if kind == "tree":
         return {"weight": None}, {"places": random.integers(n, size=guesses)}
     if kind == "line":
-        cuts = np.sort(np.clip(np.arange(n - 1) + random.integers(-2, 2, n - 1), -1, n - 1))
+        cuts = np.sort(
+            np.clip(np.arange(n - 1) + random.integers(-2, 2, n - 1), -1, n - 1)
+        )
         return {}, {"places": np.diff(cuts, prepend=-1)}
     if kind == "stairs":
-        first = random.integers(n)  # the cores of all guesses lie together, or behind their guesses
+        first = random.integers(
+            n
+        )  # the cores of all guesses lie together, or behind their guesses
         low = np.full(n, first) if random.random() < 0.5 else np.arange(n)
-        return {}, {"places": np.stack([low, np.minimum(low + random.integers(4), n - 1)], 1)}
+        return {}, {
+            "places": np.stack([low, np.minimum(low + random.integers(4), n - 1)], 1)
+        }
     return ({"constant": False} if kind == "phi" else {}), {}
 
 
@@ -58,7 +77,7 @@ def lowered(judged, prices):
     """Lower prices by what is owed for them, and by more where that does not end."""
     for attempt in range(60):
         short = prices * 0
-        for _, places, debt in judge.debts(judged, prices):
+        for _, places, debt in judge.repairs(judged, prices):
             np.maximum.at(short, places, debt)
         if not short.any():
             return prices
@@ -69,7 +88,8 @@ def lowered(judged, prices):
 def refused(judged, prices):
     """Whether the judge takes nothing from some prices."""
     try:
-        return any(len(places) for _, places, _ in judge.debts(judged, prices))
+        short = judge.proof_of(judged).shortfalls(judged, prices)
+        return any(len(places) for _, places, _ in short)
     except judge.Refused:
         return True
 
@@ -77,8 +97,10 @@ def refused(judged, prices):
 def check_prices(judged, prices, best):
     """No bound is above the optimum; prices that would prove more are refused."""
     prices = lowered(judged, prices)
-    assert float(judged.price_bound(prices)) <= best + MISSED
-    while (bound := judged.price_bound(prices)) <= best + 10 * MISSED:
+    assert float(judge.proof_of(judged).price_bound(judged, prices)) <= best + MISSED
+    while (
+        bound := judge.proof_of(judged).price_bound(judged, prices)
+    ) <= best + 10 * MISSED:
         prices = prices + int((best + 11 * MISSED - bound) * 2**BITS / len(prices)) + 1
     assert refused(judged, prices)
 
@@ -108,11 +130,13 @@ def test_no_certificate_proves_more_than_the_optimum(kind, seed):
     fields, more = numbers(kind, graph, random)
     header |= {"certificate": {"kind": kind, "bits": BITS} | fields, "bound": "0"}
     contents = judge.Contents(header, sections | more)
-    judged = judge.Consumer(judge.Weights(contents, judged_graph(graph)))
+    judged = judge.WEIGHTS["dense"](contents, judged_graph(graph)).consumer()
     if kind == "envelope":
-        assert float(judge.lower_bound(judged)) <= best + MISSED
+        assert float(judge.proof_of(judged).lower_bound(judged)) <= best + MISSED
         return
-    wanted = random.uniform(-1 if kind == "phi" else -0.2, 0 if kind == "phi" else 2, graph.size)
+    wanted = random.uniform(
+        -1 if kind == "phi" else -0.2, 0 if kind == "phi" else 2, graph.size
+    )
     check_prices(judged, dyadic(wanted * (best + 0.01)), best)
 
 
@@ -126,7 +150,10 @@ def least(graph, level, costs, *, weight=0.0, attack=(), delta=0.0, support=()):
     ends = graph.edge_array()
     arcs = np.concatenate([ends, ends[:, ::-1]])
     alphas = np.tile(float(Epsilon.of(level).alpha) ** graph.edge_lengths(), 2)
-    first, many = guesses * n, guesses * n + guesses + 1  # columns, gains, the worst loss
+    first, many = (
+        guesses * n,
+        guesses * n + guesses + 1,
+    )  # columns, gains, the worst loss
     size = many + guesses * len(arcs)
     rows, limits = [], []
 
@@ -140,7 +167,9 @@ def least(graph, level, costs, *, weight=0.0, attack=(), delta=0.0, support=()):
     slack = np.arange(many, size).reshape(guesses, -1)
     for k in range(guesses):
         for at, (i, h) in enumerate(arcs.tolist()):
-            below(0, [own[k, i], own[k, h], slack[k, at]], [alphas[at], -1, -alphas[at]])
+            below(
+                0, [own[k, i], own[k, h], slack[k, at]], [alphas[at], -1, -alphas[at]]
+            )
         for gains in attack:
             below(0, [*own[k], first + k], [*gains, -1])
     for at in range(len(arcs)):
@@ -163,16 +192,29 @@ def least(graph, level, costs, *, weight=0.0, attack=(), delta=0.0, support=()):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("what", ["losses", "lengths", "delta", "support", "attacker", "guesser"])
+@pytest.mark.parametrize(
+    "what", ["losses", "lengths", "delta", "support", "attacker", "guesser"]
+)
 def test_nor_under_any_condition(what, seed):
     """Any losses, edges of any length, a δ, a set of possible answers, limits."""
     random = np.random.default_rng(seed)
-    level, kind = str(random.choice(LEVELS[:3])), str(random.choice(["multipliers", "tree"]))
-    graph = query("path(5)" if what == "delta" else str(random.choice(KINDS["tree"][0]))).graph
+    level, kind = (
+        str(random.choice(LEVELS[:3])),
+        str(random.choice(["multipliers", "tree"])),
+    )
+    graph = query(
+        "path(5)" if what == "delta" else str(random.choice(KINDS["tree"][0]))
+    ).graph
     if what == "lengths":
-        edges, lengths = [(0, 1), (1, 2), (1, 3), (3, 4)], random.choice([0.5, 1, 2.25], 4)
+        edges, lengths = (
+            [(0, 1), (1, 2), (1, 3), (3, 4)],
+            random.choice([0.5, 1, 2.25], 4),
+        )
         graph = ExplicitGraph(edges, lengths=lengths.tolist())
-    n, guesses = graph.size, int(random.integers(2, 8)) if what == "losses" else graph.size
+    n, guesses = (
+        graph.size,
+        int(random.integers(2, 8)) if what == "losses" else graph.size,
+    )
     prior = np.round(random.dirichlet(np.ones(n)) * 2**20) / 2**20
     prior[0] += 1 - prior.sum()
     loss = np.round(random.uniform(-1, 3, (n, guesses)) * 256) / 256
@@ -190,11 +232,16 @@ def test_nor_under_any_condition(what, seed):
         header["consumer"] |= {"support": {"kind": "listed", "count": len(chosen)}}
         sections["support"], costs, conditions["support"] = chosen, loss.T, chosen
     if what in ("attacker", "guesser"):
-        attack = random.integers(-20, 80, (3, n)) if what == "attacker" else np.diag(prior)
+        attack = (
+            random.integers(-20, 80, (3, n)) if what == "attacker" else np.diag(prior)
+        )
         limited = str(random.choice(["loss", "vulnerability"]))
         weight = int(random.uniform(0, 2) * 2**BITS)
         share = weight if limited == "vulnerability" else 1 << BITS
-        choices = dyadic(random.dirichlet(np.ones(len(attack)), guesses).ravel()) * share >> BITS
+        choices = (
+            dyadic(random.dirichlet(np.ones(len(attack)), guesses).ravel()) * share
+            >> BITS
+        )
         choices = choices.reshape(guesses, -1)
         choices[:, 0] += share - choices.sum(axis=1)
         attacker = {"kind": "guesser"}
@@ -207,7 +254,9 @@ def test_nor_under_any_condition(what, seed):
         conditions = {"attack": attack, "weight": share / 2**BITS}
         costs = costs * (1 if limited == "vulnerability" else weight / 2**BITS)
     contents = judge.Contents(header, sections | more)
-    judged = judge.Consumer(judge.Weights(contents, judged_graph(graph, by_rule=False)))
+    judged = judge.WEIGHTS["dense"](
+        contents, judged_graph(graph, by_rule=False)
+    ).consumer()
     if "attack" in conditions:
         judged = judge.LimitedCosts(judged)
         judged.weigh()
@@ -220,10 +269,16 @@ def known_loss(text, relation, loss, level, support):
     """The loss of a private mechanism; no bound may be above it."""
     asked = query(text, relation)
     knows = {"support": "all"} if support else {"prior": "uniform"}
-    return design(asked, level, Consumer.of(asked.graph, loss=loss, **knows)).expected_loss
+    return design(
+        asked, level, Consumer.of(asked.graph, loss=loss, **knows)
+    ).expected_loss
 
 
-SUMS = [("sum(60,2)", "change-one"), ("sum(40,3)", "either"), ("sum(60,2)", "add-remove")]
+SUMS = [
+    ("sum(60,2)", "change-one"),
+    ("sum(40,3)", "either"),
+    ("sum(60,2)", "add-remove"),
+]
 
 
 @pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
@@ -244,15 +299,19 @@ def test_prices_for_the_ends_of_a_line_prove_no_more(seed, loss):
     header |= {"certificate": {"kind": "stretched"} | proof, "bound": "0"}
     header["consumer"] |= {"remapped": False}
     sections = {"places": np.stack([low, high], 1)}
-    judged = judge.LatticeConsumer(judge.LatticeWeights(judge.Contents(header, sections)))
+    judged = judge.LatticeWeights(judge.Contents(header, sections)).consumer()
     far = np.array([layers * judged.row.width])
-    most = int(judge.distances(loss, far)[0]) << BITS
+    most = int(judge.line_loss(loss, far)[0]) << BITS
     steps = best / float(judged.row.units(loss))
     prices = np.minimum(dyadic(random.uniform(-0.2, 2, ends) * steps), most)
     check_prices(judged, prices, best)
 
 
-LINES = [("count(30)", "change-one"), ("sum(20,2)", "either"), ("mean(12,3)", "change-one")]
+LINES = [
+    ("count(30)", "change-one"),
+    ("sum(20,2)", "either"),
+    ("mean(12,3)", "change-one"),
+]
 
 
 @pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
@@ -263,7 +322,7 @@ def test_slopes_of_noise_without_ends_prove_no_more(text, relation, loss):
     lattice = judge.question_lattice(text, relation)
     alpha = judge.level_bounds(Fraction(3), None, Fraction(1))[1]
     found = [
-        float(judge.ended_bound(lattice, loss, alpha, Fraction(k, 40)) * lattice.units(loss))
+        float(ended_bound(lattice, loss, alpha, Fraction(k, 40)) * lattice.units(loss))
         for k in range(1, 40)
     ]
     assert 0 < max(found) <= best + MISSED

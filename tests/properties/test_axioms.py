@@ -8,7 +8,13 @@ from hypothesis import given, settings, strategies as st
 from tightrope.axioms import PrivacyBound, is_generic_private
 from tightrope.axioms.generic import likelihood_curve
 from tightrope.axioms.predicates import _corners
-from tightrope.channels import cascade, hidden_choice, is_private, rational, smallest_epsilon
+from tightrope.channels import (
+    cascade,
+    hidden_choice,
+    is_private,
+    rational,
+    smallest_epsilon,
+)
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import ExplicitGraph, PathPower
 
@@ -75,7 +81,9 @@ def test_metric_privacy(one, two, remap, share):
     for made in (cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
         assert is_private(made, METRIC, level)
         assert is_generic_private(
-            made, METRIC, lambda i, h: PrivacyBound.approximate(level * METRIC.distance(i, h))
+            made,
+            METRIC,
+            lambda i, h: PrivacyBound.approximate(level * METRIC.distance(i, h)),
         )
 
 
@@ -83,7 +91,11 @@ def test_metric_privacy(one, two, remap, share):
 def test_approximate_privacy(one, two, remap, share):
     delta = max(smallest_delta(c, UNIT, 2) for c in (one, two))
     bound = PrivacyBound.approximate("ln(2)", delta)
-    for made in (one, cascade(one, remap), hidden_choice([one, two], [share, 1 - share])):
+    for made in (
+        one,
+        cascade(one, remap),
+        hidden_choice([one, two], [share, 1 - share]),
+    ):
         found = is_generic_private(made, UNIT, bound)
         assert found.exact
         assert found

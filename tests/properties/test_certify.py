@@ -10,7 +10,13 @@ from tests.forged import unpack
 
 from tightrope.certify import Mechanism, Proof, certify, make, verify
 from tightrope.certify.make import encode
-from tightrope.channels import Channel, GeometricChannel, ScaledPhi, is_private, rational
+from tightrope.channels import (
+    Channel,
+    GeometricChannel,
+    ScaledPhi,
+    is_private,
+    rational,
+)
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed
@@ -28,7 +34,9 @@ def prices_of_clique():
     """K3, uniform prior, binary loss: the loss 2α/(1+2α) [C, Obs 3.1] with its certificate."""
     graph = Clique(3)
     consumer = Consumer.of(graph)
-    channel = rational([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]])
+    channel = rational(
+        [["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
+    )
     # λ = 1/6: guess k costs 1/3 away from k, so two arcs into k carry what k lacks.
     arcs = [(k, i, k, 1 / 6) for k in range(3) for i in range(3) if i != k]
     guess, start, end, value = (list(column) for column in zip(*arcs, strict=True))
@@ -50,7 +58,9 @@ def by_rule(monkeypatch):
             consumer=Consumer.of(Clique(5)),
             certificate=Proof("phi", [3 / 35] * 5),
         ),
-        certify(ScaledPhi(graph, "3", _weighting(graph, 3.0)), graph, "3", consumer=None),
+        certify(
+            ScaledPhi(graph, "3", _weighting(graph, 3.0)), graph, "3", consumer=None
+        ),
     ]
 
 
@@ -93,14 +103,24 @@ def proved_by_prices():
     """Certificates of prices alone: sums from both ends on a path, elimination on a tree."""
     path, star = PathPower(6), Star(3)
     return [
-        prove(design(path, "ln(2)", Consumer.of(path, prior="binomial(.4)", loss="absolute"))),
-        prove(design(star, "1", Consumer.of(star, prior="0.1,0.2,0.3,0.4", loss="distance"))),
+        prove(
+            design(
+                path, "ln(2)", Consumer.of(path, prior="binomial(.4)", loss="absolute")
+            )
+        ),
+        prove(
+            design(
+                star, "1", Consumer.of(star, prior="0.1,0.2,0.3,0.4", loss="distance")
+            )
+        ),
     ]
 
 
 def truly_private(made):
     """The definition, word for word, on every pair of neighbours."""
-    weights = np.concatenate([block for _, block in made.weights.columns()], axis=1).tolist()
+    weights = np.concatenate(
+        [block for _, block in made.weights.columns()], axis=1
+    ).tolist()
     told = made.header["ratios"]
     n = made.shape[0]
     if any(sum(row) != made.total or min(row) < 0 for row in weights):
@@ -141,16 +161,30 @@ class Mutation:
             return bytes(data), ("unknown version",)
         header = int.from_bytes(self.made.to_bytes()[12:16], "little")
         # In the header the damage may be found before the digest is looked at.
-        said = ("the header", "digest", "header", "the section", "the file", "integers", "a ")
+        said = (
+            "the header",
+            "digest",
+            "header",
+            "the section",
+            "the file",
+            "integers",
+            "a ",
+        )
         return bytes(data), said if at < 16 + header else ("digest",)
 
     def truncate(self):
         data = self.made.to_bytes()
         keep = int(self.rng.integers(len(data)))
-        return data[:keep], ("the file is truncated", "not a mechanism", "the header is longer")
+        return data[:keep], (
+            "the file is truncated",
+            "not a mechanism",
+            "the header is longer",
+        )
 
     def append(self):
-        return self.made.to_bytes() + bytes(int(self.rng.integers(1, 9))), ("the file has",)
+        return self.made.to_bytes() + bytes(int(self.rng.integers(1, 9))), (
+            "the file has",
+        )
 
     def change_a_weight(self):
         name = "weights" if self.made.kind == "dense" else "factors"
@@ -163,7 +197,9 @@ class Mutation:
         # A rule with another factor is another sound mechanism; its loss is not the stated one.
         # The factor of the output that takes the rest makes no difference to the weights.
         same = at == self.header["weights"]["rest"]
-        return self.packed(), ("loss",) if self.header["consumer"] and not same else None
+        return self.packed(), ("loss",) if self.header[
+            "consumer"
+        ] and not same else None
 
     def move_a_unit(self):
         """Between two outputs of one row: the total stays right."""
@@ -193,7 +229,9 @@ class Mutation:
             return self.swap_rows()
         weights = dict(self.header["weights"])
         levels = list(weights["levels"])
-        levels[int(self.rng.integers(len(levels)))] += int(self.rng.choice([-1, 1])) << 30
+        levels[int(self.rng.integers(len(levels)))] += (
+            int(self.rng.choice([-1, 1])) << 30
+        )
         weights["levels"] = levels
         self.header["weights"] = weights
         return self.packed(), None
@@ -254,7 +292,9 @@ class Mutation:
         return repack(self.header, self.sections, self.made.shape[0])
 
 
-KINDS = [name for name in vars(Mutation) if not name.startswith("_") and name != "packed"]
+KINDS = [
+    name for name in vars(Mutation) if not name.startswith("_") and name != "packed"
+]
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -268,7 +308,10 @@ def test_ten_thousand_mutations_are_noticed_for_the_right_reason(mechanisms, par
         data, reasons = getattr(Mutation(rng, made), kind)()
         fitted = number % 2 == 0
         if not fitted and kind not in ("flip_a_byte", "truncate", "append"):
-            data, reasons = data[:-32] + made.to_bytes()[-32:], ("digest", "a file names")
+            data, reasons = (
+                data[:-32] + made.to_bytes()[-32:],
+                ("digest", "a file names"),
+            )
         found = verify(data)
         where = f"{number} {kind} {made} {found.reasons}"
         if reasons is None and not found.reasons:
@@ -298,7 +341,9 @@ def test_exactly_at_the_bound_passes_and_one_unit_over_fails(over):
         assert found.reasons[0].endswith("by 2")
 
 
-graphs = st.sampled_from([PathPower(5), PathPower(6, 2), Clique(4), Cycle(5), Star(3), petersen()])
+graphs = st.sampled_from(
+    [PathPower(5), PathPower(6, 2), Clique(4), Cycle(5), Star(3), petersen()]
+)
 
 
 @settings(max_examples=60)
@@ -308,12 +353,16 @@ graphs = st.sampled_from([PathPower(5), PathPower(6, 2), Clique(4), Cycle(5), St
     seed=st.integers(0, 10**6),
     columns=st.integers(1, 7),
 )
-def test_rounding_keeps_privacy_and_hardly_moves_probability(graph, level, seed, columns):
+def test_rounding_keeps_privacy_and_hardly_moves_probability(
+    graph, level, seed, columns
+):
     rng = np.random.default_rng(seed)
     # Random private columns: minima of a few cones; then rows are made to sum to 1.
     epsilon = float(Epsilon.of(level))
     far = np.asarray(graph.distance_matrix(), float)
-    heights = (far[rng.integers(0, graph.size, columns)] * rng.choice([-1, 1], (columns, 1))).T
+    heights = (
+        far[rng.integers(0, graph.size, columns)] * rng.choice([-1, 1], (columns, 1))
+    ).T
     matrix = np.exp(epsilon * heights)
     matrix /= matrix.sum(axis=1).max() * 1.5
     rest = 1 - matrix.sum(axis=1, keepdims=True)

@@ -42,7 +42,9 @@ LEVELS = st.sampled_from(["ln(2)", "ln(3/2)", "0.5", "1", "1/7", "2*ln(3)"])
 def trees_with_chords(draw: st.DrawFn, size: int) -> ExplicitGraph:
     edges = {(draw(st.integers(0, k - 1)), k) for k in range(1, size)}
     pairs = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
-    edges |= {(min(p), max(p)) for p in draw(st.lists(pairs, max_size=4)) if p[0] != p[1]}
+    edges |= {
+        (min(p), max(p)) for p in draw(st.lists(pairs, max_size=4)) if p[0] != p[1]
+    }
     lengths = None
     if draw(st.booleans()):
         lengths = [draw(st.sampled_from([0.5, 1.0, 1.5, 3.0])) for _ in edges]
@@ -77,7 +79,9 @@ def integer_channels(
 
 
 @st.composite
-def channels_on_graphs(draw: st.DrawFn, least: int = 0) -> tuple[IntegerChannel, AnswerGraph]:
+def channels_on_graphs(
+    draw: st.DrawFn, least: int = 0
+) -> tuple[IntegerChannel, AnswerGraph]:
     graph = draw(graphs())
     return draw(integer_channels(graph.size, least=least)), graph
 
@@ -94,7 +98,9 @@ def test_the_integer_check_agrees_with_fractions(
     pair: tuple[IntegerChannel, AnswerGraph], epsilon: str
 ) -> None:
     channel, graph = pair
-    bounds = [allowed_ratio(Epsilon.of(epsilon), float(x)) for x in graph.edge_lengths()]
+    bounds = [
+        allowed_ratio(Epsilon.of(epsilon), float(x)) for x in graph.edge_lengths()
+    ]
     expected = all(
         channel.fraction(a, o) <= bound * channel.fraction(b, o)
         for (i, h), bound in zip(graph.edge_array().tolist(), bounds, strict=True)
@@ -107,7 +113,10 @@ def test_the_integer_check_agrees_with_fractions(
     assert (check.margin >= 0) == expected
     i, h = check.edge or (0, 0)
     assert h in graph.neighbours(i)
-    above, below = channel.fraction(i, check.output or 0), channel.fraction(h, check.output or 0)
+    above, below = (
+        channel.fraction(i, check.output or 0),
+        channel.fraction(h, check.output or 0),
+    )
     assert check.ratio == (above / below if below else math.inf if above else 1)
 
 
@@ -154,13 +163,17 @@ def test_post_processing_never_raises_the_level(data: st.DataObject) -> None:
     second = data.draw(integer_channels(channel.shape[1]))
     assert level(cascade(channel, second), graph) <= level(channel, graph) + ROUNDING
     targets = data.draw(
-        st.lists(st.integers(0, 2), min_size=channel.shape[1], max_size=channel.shape[1])
+        st.lists(
+            st.integers(0, 2), min_size=channel.shape[1], max_size=channel.shape[1]
+        )
     )
     assert level(remap(channel, targets), graph) <= level(channel, graph) + ROUNDING
 
 
 @given(st.data(), st.fractions(0, 1, max_denominator=50))
-def test_a_choice_is_at_most_its_worst_part(data: st.DataObject, chance: Fraction) -> None:
+def test_a_choice_is_at_most_its_worst_part(
+    data: st.DataObject, chance: Fraction
+) -> None:
     """[D, Ax 2.1.2]."""
     first, graph = data.draw(channels_on_graphs())
     second = data.draw(integer_channels(graph.size, first.shape[1]))
@@ -171,7 +184,9 @@ def test_a_choice_is_at_most_its_worst_part(data: st.DataObject, chance: Fractio
 
 
 @given(st.data())
-def test_both_at_once_cost_at_most_the_sum_and_at_least_each(data: st.DataObject) -> None:
+def test_both_at_once_cost_at_most_the_sum_and_at_least_each(
+    data: st.DataObject,
+) -> None:
     first, graph = data.draw(channels_on_graphs(least=1))
     second = data.draw(integer_channels(graph.size, least=1))
     both = level(parallel(first, second), graph)
@@ -184,12 +199,17 @@ def test_cascades_are_associative(data: st.DataObject) -> None:
     first = data.draw(integer_channels(data.draw(st.integers(1, 4))))
     second = data.draw(integer_channels(first.shape[1]))
     third = data.draw(integer_channels(second.shape[1]))
-    left, right = cascade(cascade(first, second), third), cascade(first, cascade(second, third))
+    left, right = (
+        cascade(cascade(first, second), third),
+        cascade(first, cascade(second, third)),
+    )
     found = equal(left, right)
     assert found
     assert found.exact
     floats = [Channel(c.matrix()) for c in (first, second, third)]
-    assert equal(cascade(cascade(floats[0], floats[1]), floats[2]), left, tolerance=1e-12)
+    assert equal(
+        cascade(cascade(floats[0], floats[1]), floats[2]), left, tolerance=1e-12
+    )
 
 
 @given(channels_on_graphs())
@@ -200,7 +220,9 @@ def test_reducing_changes_neither_the_level_nor_the_maxima(
     made = reduced(channel)
     assert level(made.channel, graph) == level(channel, graph)
     assert made.channel.column_maxima_sum() == channel.column_maxima_sum()
-    assert reduced(made.channel).groups == tuple((k,) for k in range(made.channel.shape[1]))
+    assert reduced(made.channel).groups == tuple(
+        (k,) for k in range(made.channel.shape[1])
+    )
     floats = reduced(Channel(channel.matrix()))
     assert set(floats.groups) == set(made.groups)
 
@@ -214,14 +236,24 @@ def assert_like_its_matrix(channel: Channel, graph: AnswerGraph) -> None:
     rows, columns = channel.shape
     for o in range(columns):
         np.testing.assert_allclose(channel.column(o), dense.column(o), rtol=1e-13)
-        assert channel.entry(rows - 1, o) == pytest.approx(dense.entry(rows - 1, o), rel=1e-13)
-    np.testing.assert_allclose(channel.column_maxima(), dense.column_maxima(), rtol=1e-13)
-    assert channel.column_maxima_sum() == pytest.approx(dense.column_maxima_sum(), rel=1e-12)
-    assert level(channel, graph) == pytest.approx(level(dense, graph), rel=1e-9, abs=1e-9)
+        assert channel.entry(rows - 1, o) == pytest.approx(
+            dense.entry(rows - 1, o), rel=1e-13
+        )
+    np.testing.assert_allclose(
+        channel.column_maxima(), dense.column_maxima(), rtol=1e-13
+    )
+    assert channel.column_maxima_sum() == pytest.approx(
+        dense.column_maxima_sum(), rel=1e-12
+    )
+    assert level(channel, graph) == pytest.approx(
+        level(dense, graph), rel=1e-9, abs=1e-9
+    )
 
 
 @given(graphs(), LEVELS, st.integers(1, 4))
-def test_geometric_is_like_its_matrix(graph: AnswerGraph, epsilon: str, width: int) -> None:
+def test_geometric_is_like_its_matrix(
+    graph: AnswerGraph, epsilon: str, width: int
+) -> None:
     assert_like_its_matrix(GeometricChannel(graph.size, epsilon, width), graph)
 
 
@@ -243,7 +275,8 @@ def test_scaled_phi_is_like_its_matrix(graph: AnswerGraph, epsilon: str) -> None
     st.sampled_from([CartesianProduct, StrongProduct]),
 )
 def test_products_are_like_their_matrix(
-    parts: list[tuple[AnswerGraph, str]], product: type[CartesianProduct | StrongProduct]
+    parts: list[tuple[AnswerGraph, str]],
+    product: type[CartesianProduct | StrongProduct],
 ) -> None:
     assume(not any(graph.has_lengths for graph, _ in parts))
     channel = KroneckerChannel([GeometricChannel(g.size, e) for g, e in parts])

@@ -23,7 +23,14 @@ from tightrope.consumers import (
 )
 from tightrope.consumers.evaluate import worst_loss
 from tightrope.errors import InputError
-from tightrope.graphs import AnswerGraph, Clique, Cycle, ExplicitGraph, PathPower, StrongProduct
+from tightrope.graphs import (
+    AnswerGraph,
+    Clique,
+    Cycle,
+    ExplicitGraph,
+    PathPower,
+    StrongProduct,
+)
 
 SMALL = settings(max_examples=60)
 ACCURACY = 1e-12
@@ -31,7 +38,9 @@ ACCURACY = 1e-12
 
 @st.composite
 def distributions(draw: st.DrawFn, size: int) -> list[Fraction]:
-    weights = draw(st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any))
+    weights = draw(
+        st.lists(st.integers(0, 20), min_size=size, max_size=size).filter(any)
+    )
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 
@@ -54,7 +63,9 @@ def graphs(draw: st.DrawFn) -> AnswerGraph:
 
 @st.composite
 def losses(draw: st.DrawFn, graph: AnswerGraph) -> Loss:
-    name = draw(st.sampled_from(["binary", "absolute", "squared", "distance", "matrix"]))
+    name = draw(
+        st.sampled_from(["binary", "absolute", "squared", "distance", "matrix"])
+    )
     if name != "matrix":
         return loss(name, graph)
     guesses = draw(st.integers(1, 5))
@@ -66,7 +77,11 @@ def losses(draw: st.DrawFn, graph: AnswerGraph) -> Loss:
 def cases(draw: st.DrawFn) -> tuple[AnswerGraph, Channel, Consumer]:
     graph = draw(graphs())
     channel = draw(channels(graph.size, draw(st.integers(1, 6))))
-    return graph, channel, Consumer(prior=draw(distributions(graph.size)), loss=draw(losses(graph)))
+    return (
+        graph,
+        channel,
+        Consumer(prior=draw(distributions(graph.size)), loss=draw(losses(graph))),
+    )
 
 
 @SMALL
@@ -76,12 +91,20 @@ def test_no_remap_is_better_than_the_best(
 ) -> None:
     _, channel, consumer = case
     best = best_remap(channel, consumer)
-    assert expected_loss(channel, consumer, best) == pytest.approx(best.expected_loss, abs=1e-9)
+    assert expected_loss(channel, consumer, best) == pytest.approx(
+        best.expected_loss, abs=1e-9
+    )
     outputs, guesses = channel.shape[1], consumer.loss.guess_count
     other = data.draw(channels(outputs, guesses))
-    assert best.expected_loss <= expected_loss(channel, consumer, other) + ACCURACY * 100
-    fixed = data.draw(st.lists(st.integers(0, guesses - 1), min_size=outputs, max_size=outputs))
-    assert best.expected_loss <= expected_loss(channel, consumer, fixed) + ACCURACY * 100
+    assert (
+        best.expected_loss <= expected_loss(channel, consumer, other) + ACCURACY * 100
+    )
+    fixed = data.draw(
+        st.lists(st.integers(0, guesses - 1), min_size=outputs, max_size=outputs)
+    )
+    assert (
+        best.expected_loss <= expected_loss(channel, consumer, fixed) + ACCURACY * 100
+    )
 
 
 @SMALL
@@ -92,7 +115,10 @@ def test_post_processing_helps_nobody(
     _, channel, consumer = case
     step = data.draw(channels(channel.shape[1], data.draw(st.integers(1, 4))))
     after = Channel(channel.matrix() @ step.matrix())
-    assert expected_loss(channel, consumer) <= expected_loss(after, consumer) + ACCURACY * 100
+    assert (
+        expected_loss(channel, consumer)
+        <= expected_loss(after, consumer) + ACCURACY * 100
+    )
 
 
 @SMALL
@@ -108,22 +134,32 @@ def test_the_answer_itself_is_worth_most_and_no_answer_least(
 
 @SMALL
 @given(graphs(), st.data())
-def test_binary_utility_is_the_sum_of_the_largest(graph: AnswerGraph, data: st.DataObject) -> None:
+def test_binary_utility_is_the_sum_of_the_largest(
+    graph: AnswerGraph, data: st.DataObject
+) -> None:
     channel = data.draw(channels(graph.size, 4))
     known = Prior(data.draw(distributions(graph.size)))
     joint = known.probabilities[:, None] * channel.matrix()
     consumer = Consumer(prior=known, loss=Loss.binary(graph.size))
-    assert utility(channel, consumer) == pytest.approx(joint.max(axis=0).sum(), abs=ACCURACY)
+    assert utility(channel, consumer) == pytest.approx(
+        joint.max(axis=0).sum(), abs=ACCURACY
+    )
     matrix = Consumer(prior=known, loss=1 - np.eye(graph.size))
-    assert utility(channel, matrix) == pytest.approx(utility(channel, consumer), abs=ACCURACY)
+    assert utility(channel, matrix) == pytest.approx(
+        utility(channel, consumer), abs=ACCURACY
+    )
     # A loss that is not binary by a hair has another utility: that of the gain -ℓ.
     hair = Consumer(prior=known, loss=(1 - np.eye(graph.size)) * (1 + 1e-12))
-    assert utility(channel, hair) == pytest.approx(utility(channel, consumer) - 1, abs=1e-9)
+    assert utility(channel, hair) == pytest.approx(
+        utility(channel, consumer) - 1, abs=1e-9
+    )
 
 
 @SMALL
 @given(graphs(), st.data())
-def test_the_worst_loss_is_at_least_every_mean(graph: AnswerGraph, data: st.DataObject) -> None:
+def test_the_worst_loss_is_at_least_every_mean(
+    graph: AnswerGraph, data: st.DataObject
+) -> None:
     channel = data.draw(channels(graph.size, graph.size))
     cost = loss("distance", graph)
     known = Prior(data.draw(distributions(graph.size)))
@@ -135,7 +171,9 @@ def test_the_worst_loss_is_at_least_every_mean(graph: AnswerGraph, data: st.Data
 
 @SMALL
 @given(graphs(), st.data())
-def test_named_losses_and_their_matrices_agree(graph: AnswerGraph, data: st.DataObject) -> None:
+def test_named_losses_and_their_matrices_agree(
+    graph: AnswerGraph, data: st.DataObject
+) -> None:
     made = data.draw(losses(graph))
     channel = data.draw(channels(graph.size, 5))
     known = Prior(data.draw(distributions(graph.size)))
@@ -174,7 +212,9 @@ def test_a_prior_survives_a_file(numbers: list[Fraction], random: object) -> Non
 
 
 @settings(max_examples=300)
-@given(st.text(alphabet="uniform(binl).,0123456789/-e+ file:product\x00nan\n", max_size=30))
+@given(
+    st.text(alphabet="uniform(binl).,0123456789/-e+ file:product\x00nan\n", max_size=30)
+)
 def test_any_text_is_a_prior_or_one_clear_line(text: str) -> None:
     found, message = None, ""
     try:
@@ -200,7 +240,11 @@ def test_any_numbers_are_a_prior_or_one_clear_line(numbers: list[float]) -> None
 
 
 @SMALL
-@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=4, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=4, max_size=4
+    )
+)
 def test_monotone_is_the_definition(rows: list[list[int]]) -> None:
     cost = MatrixLoss(rows)
     found = is_monotone(cost, PathPower(4))

@@ -32,7 +32,18 @@ SMALL: dict[str, list[tuple[int, ...]]] = {
     "median": [(2, 1), (2, 4), (3, 1), (3, 3), (4, 1), (4, 2), (4, 3), (5, 2), (2, 7)],
     "counts": [(1, 1), (1, 2), (2, 2), (3, 2), (1, 3), (2, 3)],
     "histogram": [(1, 1), (1, 3), (3, 1), (3, 2), (2, 3), (3, 3), (2, 4)],
-    "count_mod": [(1, 1), (4, 2), (3, 3), (2, 3), (1, 3), (4, 3), (5, 4), (3, 4), (2, 4), (2, 5)],
+    "count_mod": [
+        (1, 1),
+        (4, 2),
+        (3, 3),
+        (2, 3),
+        (1, 3),
+        (4, 3),
+        (5, 4),
+        (3, 4),
+        (2, 4),
+        (2, 5),
+    ],
     "databases": [(1, 1), (1, 3), (3, 1), (2, 2), (3, 2), (2, 3)],
 }
 CASES = [(name, sizes) for name, tried in SMALL.items() for sizes in tried]
@@ -57,7 +68,9 @@ def named_edges(graph: AnswerGraph) -> set[frozenset[Hashable]]:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("name", "sizes"), CASES)
-def test_family_equals_its_derivation(name: str, sizes: tuple[int, ...], relation: str) -> None:
+def test_family_equals_its_derivation(
+    name: str, sizes: tuple[int, ...], relation: str
+) -> None:
     built = query(text_of(name, sizes), relation)
     assert built.function is not None
     assert built.individuals is not None
@@ -76,7 +89,9 @@ def test_family_equals_its_derivation(name: str, sizes: tuple[int, ...], relatio
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("people", [2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_choice_is_what_most_people_chose(people: int, size: int, relation: str) -> None:
+def test_choice_is_what_most_people_chose(
+    people: int, size: int, relation: str
+) -> None:
     same_graph(
         query(f"choice({size})", relation).graph,
         derive(most_frequent, people, range(size), neighbours=relation).graph,
@@ -86,20 +101,28 @@ def test_choice_is_what_most_people_chose(people: int, size: int, relation: str)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("people", [2, 3])
 @pytest.mark.parametrize("size", [2, 3, 4])
-def test_star_is_what_everybody_agrees_on(people: int, size: int, relation: str) -> None:
+def test_star_is_what_everybody_agrees_on(
+    people: int, size: int, relation: str
+) -> None:
     """[C, fn. 7]."""
     agreed = partial(agreed_value, people=people)
-    derived = derive(agreed, people, range(1, size + 1), neighbours=relation, name="agreed")
+    derived = derive(
+        agreed, people, range(1, size + 1), neighbours=relation, name="agreed"
+    )
     same_graph(query(f"star({size})", relation).graph, derived.graph)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(("name", "sizes"), [c for c in CASES if c[0] in ("mean", "median")])
+@pytest.mark.parametrize(
+    ("name", "sizes"), [c for c in CASES if c[0] in ("mean", "median")]
+)
 def test_multisets_give_the_same_as_databases(
     name: str, sizes: tuple[int, ...], relation: str
 ) -> None:
     built = query(text_of(name, sizes), relation)
-    derived = derive_from_multiset(built.function, *sizes_of(built), neighbours=relation, fewest=1)
+    derived = derive_from_multiset(
+        built.function, *sizes_of(built), neighbours=relation, fewest=1
+    )
     same_graph(built.graph, derived.graph)
 
 
@@ -175,19 +198,27 @@ def test_three_ways_of_deriving_agree(
         return set(graph.labels), named_edges(graph)
 
     ways = [
-        outcome(lambda: derive(lambda d: table[sum(d)], people, values, neighbours=relation)),
+        outcome(
+            lambda: derive(lambda d: table[sum(d)], people, values, neighbours=relation)
+        ),
         outcome(
             lambda: derive_from_multiset(
                 lambda d: table[sum(d)], people, values, neighbours=relation
             )
         ),
-        outcome(lambda: derive_from_sum(lambda s: table[s], people, values, neighbours=relation)),
+        outcome(
+            lambda: derive_from_sum(
+                lambda s: table[s], people, values, neighbours=relation
+            )
+        ),
     ]
     assert ways[0] == ways[1] == ways[2]
     assert ways[0] is not False
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("sum(2,3)", "sum(3,2)"), ("count(3)", "cycle(4)")])
+@pytest.mark.parametrize(
+    ("name", "wrong"), [("sum(2,3)", "sum(3,2)"), ("count(3)", "cycle(4)")]
+)
 def test_different_graphs_are_told_apart(name: str, wrong: str) -> None:
     with pytest.raises(AssertionError):
         same_graph(query(name).graph, query(wrong).graph)

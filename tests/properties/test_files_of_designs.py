@@ -10,8 +10,8 @@ from tightrope.graphs import ExplicitGraph
 from tightrope.kinds import LOSSES
 from tightrope.optimize import design
 from tightrope.proofs import prove
-from tightrope.publish.intervals import interval_of
-from tightrope.publish.shapes import read_label
+from tightrope.publish.intervals import read_label
+from tightrope.publish.noise import interval_of
 from tightrope.queries import FAMILIES, query
 
 #: The register's own small examples: a new family is here by itself.
@@ -57,19 +57,29 @@ def test_every_family_relation_and_consumer(text, relation):
         assert best.certified
         # The exact proof loses next to nothing of what the design has.
         assert 0 <= found.optimal_within < 1e-6 * max(1, best.expected_loss)
-        assert found.consumer["kind"] == ("risk-averse" if consumer.risk_averse else "Bayesian")
+        assert found.consumer["kind"] == (
+            "risk-averse" if consumer.risk_averse else "Bayesian"
+        )
         check_intervals(made)
 
 
 @pytest.mark.parametrize("loss", ["binary", "distance"])
-@pytest.mark.parametrize("edges", [[(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)], [(0, 1), (0, 2)]])
+@pytest.mark.parametrize(
+    "edges", [[(0, 1), (1, 2), (0, 2)], [(0, 1), (1, 2)], [(0, 1), (0, 2)]]
+)
 def test_graphs_of_ones_own_with_lengths(edges, loss):
     graph = ExplicitGraph(
         edges, lengths=[1.0, 2.0, 2.5][: len(edges)], labels=["a", "b", (1, None)]
     )
     for knows in ({}, {"support": "all"}):
-        found = verify(prove(design(graph, 0.7, Consumer.of(graph, loss=loss, **knows))))
-        assert (found.reasons, found.private, found.private_for_question) == ((), True, None)
+        found = verify(
+            prove(design(graph, 0.7, Consumer.of(graph, loss=loss, **knows)))
+        )
+        assert (found.reasons, found.private, found.private_for_question) == (
+            (),
+            True,
+            None,
+        )
         assert found.optimal_within < 1e-9
 
 

@@ -19,7 +19,15 @@ from tightrope.channels import (
 from tightrope.channels.generality import dobrushin
 from tightrope.graphs import Clique, Cycle, PathPower, Star
 
-GRAPHS = [PathPower(2), PathPower(3), PathPower(4), Clique(3), Cycle(4), Star(3), PathPower(4, 2)]
+GRAPHS = [
+    PathPower(2),
+    PathPower(3),
+    PathPower(4),
+    Clique(3),
+    Cycle(4),
+    Star(3),
+    PathPower(4, 2),
+]
 
 
 FEW, SOME = st.integers(1, 4), st.integers(1, 5)
@@ -82,7 +90,10 @@ def test_yes_and_no_are_both_proved(first, second):
             values.append(
                 sum(
                     max(
-                        sum(prior[i] * gain[i][w] * channel.fraction(i, o) for i in range(rows))
+                        sum(
+                            prior[i] * gain[i][w] * channel.fraction(i, o)
+                            for i in range(rows)
+                        )
                         for w in range(len(gain[0]))
                     )
                     for o in range(columns)
@@ -129,7 +140,11 @@ def test_connected_column_graphs_are_exactly_maximal_generality(case):
 def test_nothing_private_is_strictly_above_a_maximal_mechanism(one, two, fifths):
     graph, channel = one
     top = make_maximally_general(channel, graph, "ln(2)").channel
-    rivals = [make_maximally_general(IntegerChannel([[1]] * graph.size), graph, "ln(2)").channel]
+    rivals = [
+        make_maximally_general(
+            IntegerChannel([[1]] * graph.size), graph, "ln(2)"
+        ).channel
+    ]
     if two[0] is graph:
         other = two[1]
         if other.shape == channel.shape:

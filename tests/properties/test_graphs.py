@@ -67,7 +67,9 @@ def automorphisms(
         p = np.array(images)
         if (
             (joined[np.ix_(p, p)] == joined).all()
-            and (colours is None or (np.asarray(colours)[p] == np.asarray(colours)).all())
+            and (
+                colours is None or (np.asarray(colours)[p] == np.asarray(colours)).all()
+            )
             and (pairs is None or (pairs[np.ix_(p, p)] == pairs).all())
         ):
             found.append(images)
@@ -123,19 +125,31 @@ def test_a_missing_edge_is_noticed(graph: ExplicitGraph) -> None:
 
 
 @settings(max_examples=60)
-@given(connected_graphs(max_size=6) | connected_graphs(max_size=6, lengths=True), st.data())
-def test_the_group_equals_brute_force(graph: ExplicitGraph, data: st.DataObject) -> None:
+@given(
+    connected_graphs(max_size=6) | connected_graphs(max_size=6, lengths=True), st.data()
+)
+def test_the_group_equals_brute_force(
+    graph: ExplicitGraph, data: st.DataObject
+) -> None:
     size = graph.size
-    colours = data.draw(st.none() | st.lists(st.integers(0, 1), min_size=size, max_size=size))
+    colours = data.draw(
+        st.none() | st.lists(st.integers(0, 1), min_size=size, max_size=size)
+    )
     flat = st.lists(st.integers(0, 1), min_size=size**2, max_size=size**2)
     symmetric = st.just(abs(np.subtract.outer(np.arange(size), np.arange(size))) > 1)
-    pairs = data.draw(st.none() | symmetric | flat.map(lambda x: np.array(x).reshape(size, size)))
+    pairs = data.draw(
+        st.none() | symmetric | flat.map(lambda x: np.array(x).reshape(size, size))
+    )
     expected = automorphisms(graph, colours, pairs)
     group = automorphism_group(graph, colours, pairs)
     assert group.order == len(expected)
     assert {tuple(g.tolist()) for g in group.generators} <= set(expected)
     assert same_partition(group.orbits, orbits_of(size, expected))
-    on_pairs = [min(p[i] * size + p[o] for p in expected) for i in range(size) for o in range(size)]
+    on_pairs = [
+        min(p[i] * size + p[o] for p in expected)
+        for i in range(size)
+        for o in range(size)
+    ]
     assert same_partition(pair_orbits(group), on_pairs)
 
 
@@ -146,7 +160,11 @@ def test_orbits_of_seven_nodes(graph: ExplicitGraph) -> None:
     group = automorphism_group(graph)
     assert group.order == len(expected)
     assert same_partition(group.orbits, orbits_of(7, expected))
-    assert is_vertex_transitive(graph) == group.is_transitive == (len(set(group.orbits)) == 1)
+    assert (
+        is_vertex_transitive(graph)
+        == group.is_transitive
+        == (len(set(group.orbits)) == 1)
+    )
 
 
 @settings(max_examples=60)
@@ -180,7 +198,9 @@ def test_generators_generate_everything(graph: ExplicitGraph) -> None:
 
 
 @given(any_graph, st.data())
-def test_symmetry_does_not_depend_on_numbers(graph: ExplicitGraph, data: st.DataObject) -> None:
+def test_symmetry_does_not_depend_on_numbers(
+    graph: ExplicitGraph, data: st.DataObject
+) -> None:
     shuffled, places = data.draw(relabelled(graph))
     assert symmetry(graph) == symmetry(shuffled)
     assert girth(graph) == girth(shuffled)
@@ -241,7 +261,9 @@ factors = st.sampled_from(
 
 @settings(max_examples=40)
 @given(st.lists(factors, min_size=1, max_size=3), st.booleans())
-def test_rules_for_products_agree_with_search(parts: list[AnswerGraph], strong: bool) -> None:
+def test_rules_for_products_agree_with_search(
+    parts: list[AnswerGraph], strong: bool
+) -> None:
     graph = (StrongProduct if strong else CartesianProduct)(parts)
     if graph.size > 130:
         return
@@ -278,7 +300,9 @@ def test_a_shortest_cycle_is_a_cycle_and_shortest(graph: ExplicitGraph) -> None:
 
 
 @given(st.integers(1, 9), st.booleans(), st.data())
-def test_orders_along_paths_and_cycles(size: int, ring: bool, data: st.DataObject) -> None:
+def test_orders_along_paths_and_cycles(
+    size: int, ring: bool, data: st.DataObject
+) -> None:
     graph, places = data.draw(relabelled(Cycle(size + 2) if ring else PathPower(size)))
     order = np.array(shortest_cycle(graph)) if ring else path_order(graph)
     assert sorted(order.tolist()) == list(range(graph.size))
@@ -327,7 +351,9 @@ def test_private_on_the_line_need_not_be_private_on_the_ring() -> None:
 
 # -- files --------------------------------------------------------------------------------
 
-texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6)
+texts = st.text(
+    st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=6
+)
 
 
 @given(any_graph, st.data(), st.sampled_from(["csv", "graphml", "json"]))
@@ -336,12 +362,18 @@ def test_writing_and_reading_is_the_identity(
 ) -> None:
     whole = st.lists(
         st.integers(-99, 10**12), min_size=graph.size, max_size=graph.size, unique=True
+    ).map(sorted)
+    words = st.lists(
+        texts.map("x{}".format), min_size=graph.size, max_size=graph.size, unique=True
     )
-    words = st.lists(texts.map("x{}".format), min_size=graph.size, max_size=graph.size, unique=True)
     kinds = [whole, words]
     if ending == "json":
-        pairs = st.tuples(st.integers(), st.none() | st.text(max_size=2) | st.floats(-1e9, 1e9))
-        kinds.append(st.lists(pairs, min_size=graph.size, max_size=graph.size, unique=True))
+        pairs = st.tuples(
+            st.integers(), st.none() | st.text(max_size=2) | st.floats(-1e9, 1e9)
+        )
+        kinds.append(
+            st.lists(pairs, min_size=graph.size, max_size=graph.size, unique=True)
+        )
     labels = data.draw(st.one_of(kinds))
     lengths = graph.edge_lengths() if graph.has_lengths else None
     graph = ExplicitGraph(graph.edge_array(), lengths=lengths, labels=labels, name="g")

@@ -53,7 +53,9 @@ def test_the_bound_holds_for_every_mechanism_under_the_limit(asked, data) -> Non
         graph, consumer, epsilon=level, max_vulnerability=leak + 1e-12, gain=gain
     )
     assert by_leak.bound <= loss + 1e-9
-    by_loss = design_limited(graph, consumer, epsilon=level, max_loss=loss + 1e-12, gain=gain)
+    by_loss = design_limited(
+        graph, consumer, epsilon=level, max_loss=loss + 1e-12, gain=gain
+    )
     assert by_loss.bound <= leak + 1e-9
 
 

@@ -21,7 +21,11 @@ LEVELS = ("ln(2)", "ln(3/2)", "1/5", "2")
 @st.composite
 def graphs(draw):
     """Connected graphs of at most nine answers, half of them without any structure."""
-    kind = draw(st.sampled_from(["band", "cycle", "star", "clique", "random", "random", "lengths"]))
+    kind = draw(
+        st.sampled_from(
+            ["band", "cycle", "star", "clique", "random", "random", "lengths"]
+        )
+    )
     n = draw(st.integers(3, 9))
     if kind == "band":
         return PathPower(n, draw(st.integers(1, 3)))
@@ -33,7 +37,9 @@ def graphs(draw):
         return Clique(n)
     edges = {(draw(st.integers(0, j - 1)), j) for j in range(1, n)}
     pairs = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
-    edges |= {(min(p), max(p)) for p in draw(st.lists(pairs, max_size=8)) if p[0] != p[1]}
+    edges |= {
+        (min(p), max(p)) for p in draw(st.lists(pairs, max_size=8)) if p[0] != p[1]
+    }
     listed = sorted(edges)
     lengths = None
     if kind == "lengths":
@@ -103,7 +109,9 @@ def test_the_planner_is_certified(data) -> None:
     graph = data.draw(graphs())
     consumer = data.draw(consumers(graph))
     found = design(graph, data.draw(st.sampled_from(LEVELS)), consumer)
-    assert found.expected_loss - found.bound <= 1e-9 * max(abs(found.expected_loss), 1e-3)
+    assert found.expected_loss - found.bound <= 1e-9 * max(
+        abs(found.expected_loss), 1e-3
+    )
     matrix = found.channel.matrix()
     assert (matrix > 0).all()
     assert matrix.sum(axis=1) == pytest.approx(np.ones(graph.size), abs=1e-12)
@@ -124,7 +132,11 @@ def test_edge_multipliers_prove_every_guess(data) -> None:
 
 
 @settings(max_examples=15)
-@given(st.integers(2, 9), st.sampled_from(["absolute", "squared", "binary", "distance"]), st.data())
+@given(
+    st.integers(2, 9),
+    st.sampled_from(["absolute", "squared", "binary", "distance"]),
+    st.data(),
+)
 def test_geometric_noise_is_recovered_on_paths(n, loss, data) -> None:
     weights = data.draw(st.lists(st.integers(0, 9), min_size=n, max_size=n).filter(any))
     prior = (np.array(weights, float) / sum(weights)).tolist()
@@ -147,7 +159,8 @@ def risk_averse(draw, graph):
         guesses = draw(st.integers(2, 5))
         rows = st.lists(st.integers(0, 6), min_size=guesses, max_size=guesses)
         return Consumer(
-            support=support, loss=np.array(draw(st.lists(rows, min_size=n, max_size=n)), float)
+            support=support,
+            loss=np.array(draw(st.lists(rows, min_size=n, max_size=n)), float),
         )
     return Consumer.of(graph, support=support, loss=loss)
 
@@ -172,7 +185,9 @@ def least_worst_loss(graph, level, consumer):
     sums = np.hstack([np.kron(np.eye(n), np.ones((1, guesses))), np.zeros((n, 1))])
     cost = np.append(np.zeros(n * guesses), 1.0)
     bounds = [(0, None)] * (n * guesses) + [(None, None)]
-    return linprog(cost, np.array(rows), np.zeros(len(rows)), sums, np.ones(n), bounds).fun
+    return linprog(
+        cost, np.array(rows), np.zeros(len(rows)), sums, np.ones(n), bounds
+    ).fun
 
 
 @settings(max_examples=40)
@@ -196,13 +211,17 @@ def test_risk_averse_routes_agree_with_the_plain_program(data) -> None:
         assert found.certificate.checked_bound() >= found.bound - 1e-12 * scale
         outside = np.setdiff1d(np.arange(graph.size), consumer.support)
         assert not found.certificate.consumer.prior.probabilities[outside].any()
-        outputs = [consumer.loss.guesses.index(label) for label in found.channel.outputs]
+        outputs = [
+            consumer.loss.guesses.index(label) for label in found.channel.outputs
+        ]
         again = worst_loss(found.channel, consumer, outputs)
         assert again.loss == pytest.approx(found.expected_loss, abs=1e-10 * scale)
 
 
 @settings(max_examples=15)
-@given(st.integers(2, 12), st.sampled_from(["absolute", "squared", "binary"]), st.data())
+@given(
+    st.integers(2, 12), st.sampled_from(["absolute", "squared", "binary"]), st.data()
+)
 def test_geometric_noise_serves_the_risk_averse_on_paths(n, loss, data) -> None:
     support = sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1)))
     consumer = Consumer.of(PathPower(n), support=support, loss=loss)
@@ -213,14 +232,20 @@ def test_geometric_noise_serves_the_risk_averse_on_paths(n, loss, data) -> None:
 
 def test_a_false_worst_prior_proves_less() -> None:
     graph = PathPower(7, 2)
-    found = design(graph, "ln(2)", Consumer.of(graph, support=[0, 1, 6], loss="absolute"))
+    found = design(
+        graph, "ln(2)", Consumer.of(graph, support=[0, 1, 6], loss="absolute")
+    )
     assert found.certified
     prior = found.certificate.consumer.prior.probabilities[::-1]
-    tilted = replace(found.certificate, consumer=Consumer(prior=prior, loss=found.consumer.loss))
+    tilted = replace(
+        found.certificate, consumer=Consumer(prior=prior, loss=found.consumer.loss)
+    )
     assert tilted.checked_bound() < found.bound - 1e-3
 
 
-@pytest.mark.parametrize("text", ["histogram(5,3)", "counts(4,2)", "cycle(9)", "sum(9,3)"])
+@pytest.mark.parametrize(
+    "text", ["histogram(5,3)", "counts(4,2)", "cycle(9)", "sum(9,3)"]
+)
 @pytest.mark.parametrize("loss", ["distance", "absolute", "binary"])
 @pytest.mark.parametrize("level", ["0.1", "1"])
 def test_prices_that_layers_pay_for_are_proved(text, loss, level) -> None:

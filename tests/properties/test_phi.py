@@ -14,7 +14,11 @@ from tightrope.consumers.regular import (
     regularity,
 )
 from tightrope.graphs import ExplicitGraph
-from tightrope.mechanisms.tight import NoTightConstraints, candidate_prices, tight_constraints
+from tightrope.mechanisms.tight import (
+    NoTightConstraints,
+    candidate_prices,
+    tight_constraints,
+)
 from tightrope.phi import Phi, exists
 from tightrope.phi.existence import dominance_level
 
@@ -56,7 +60,9 @@ def test_mixtures_of_corners_are_regular(
 
 @FEW
 @given(connected_graphs(min_size=2), epsilons(0.2, 3), st.data())
-def test_either_y_or_a_proof(graph: ExplicitGraph, epsilon: Epsilon, data: st.DataObject) -> None:
+def test_either_y_or_a_proof(
+    graph: ExplicitGraph, epsilon: Epsilon, data: st.DataObject
+) -> None:
     prior = data.draw(weights(graph.size))
     phi = Phi(graph, epsilon)
     assume(np.linalg.cond(phi.matrix()) < 1e6)
@@ -73,7 +79,9 @@ def test_either_y_or_a_proof(graph: ExplicitGraph, epsilon: Epsilon, data: st.Da
 
 @FEW
 @given(connected_graphs(min_size=2, max_size=6), epsilons(0.1, 3))
-def test_existence_agrees_with_the_mechanism(graph: ExplicitGraph, epsilon: Epsilon) -> None:
+def test_existence_agrees_with_the_mechanism(
+    graph: ExplicitGraph, epsilon: Epsilon
+) -> None:
     """[A, Lemma 3, Prop 7]."""
     levels = exists(graph)
     assert levels.exact
@@ -106,7 +114,9 @@ def test_on_trees_it_is_optimal_for_every_prior(
     prior = data.draw(weights(tree.size))
     phi = Phi(tree, epsilon)
     values, certificate = candidate_prices(phi, np.array(prior))
-    assert tight_constraints(tree, epsilon).z @ values == pytest.approx(certificate.sum())
+    assert tight_constraints(tree, epsilon).z @ values == pytest.approx(
+        certificate.sum()
+    )
     # Every column of Φ is a privacy column, and so is every minimum of two of them.
     for i in range(tree.size):
         for j in range(tree.size):

@@ -27,7 +27,8 @@ def judged(found, asked=None):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
-    "text", ["sum(10,5)", "counts(3,2)", "grid(3,4)", "cycle(7)", "hypercube(3)", "tree(2,3)"]
+    "text",
+    ["sum(10,5)", "counts(3,2)", "grid(3,4)", "cycle(7)", "hypercube(3)", "tree(2,3)"],
 )
 def test_symmetric_questions(text, loss):
     asked = query(text)
@@ -40,7 +41,9 @@ def test_symmetric_questions(text, loss):
 def test_orbits_and_rays_agree(text):
     asked = query(text)
     consumer = Consumer.of(asked.graph, prior="uniform", loss="distance")
-    losses = [design(asked, 0.9, consumer, route=r).expected_loss for r in ("orbits", "rays")]
+    losses = [
+        design(asked, 0.9, consumer, route=r).expected_loss for r in ("orbits", "rays")
+    ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-8)
 
 
@@ -48,7 +51,9 @@ def test_orbits_and_rays_agree(text):
 @given(st.data())
 def test_any_graph_prior_and_loss(data):
     graph = data.draw(connected_graphs(max_size=7))
-    weights = data.draw(st.lists(st.integers(1, 9), min_size=graph.size, max_size=graph.size))
+    weights = data.draw(
+        st.lists(st.integers(1, 9), min_size=graph.size, max_size=graph.size)
+    )
     prior = np.array(weights) / sum(weights)
     consumer = Consumer.of(graph, prior=prior, loss=data.draw(st.sampled_from(LOSSES)))
     found = design(graph, data.draw(st.sampled_from(["ln(2)", 0.4, 1.5])), consumer)
@@ -68,7 +73,9 @@ def test_any_graph_and_support(data):
     assert judged(found) < 1e-8
 
 
-@pytest.mark.parametrize("text", ["path(9)", "sum(6,3)", "counts(2,2)", "cycle(6)", "tree(2,3)"])
+@pytest.mark.parametrize(
+    "text", ["path(9)", "sum(6,3)", "counts(2,2)", "cycle(6)", "tree(2,3)"]
+)
 def test_questions_for_the_risk_averse(text):
     asked = query(text)
     for loss in LOSSES:
@@ -94,7 +101,9 @@ def test_counts_carry_a_proof_of_prices_alone(data):
     """Any prior, also with zeros and lumps, at large and small ε."""
     size = data.draw(st.integers(3, 12))  # with two answers every loss is binary
     weights = data.draw(
-        st.lists(st.sampled_from([0, 1, 2, 9, 1000]), min_size=size, max_size=size).filter(any)
+        st.lists(
+            st.sampled_from([0, 1, 2, 9, 1000]), min_size=size, max_size=size
+        ).filter(any)
     )
     consumer = Consumer.of(
         PathPower(size),
@@ -102,7 +111,9 @@ def test_counts_carry_a_proof_of_prices_alone(data):
         loss=data.draw(st.sampled_from(["absolute", "squared"])),
     )
     made = prove(
-        design(PathPower(size), data.draw(st.sampled_from(["0.05", "ln(2)", 3])), consumer)
+        design(
+            PathPower(size), data.draw(st.sampled_from(["0.05", "ln(2)", 3])), consumer
+        )
     )
     verdict = verify(made)
     assert made.header["certificate"]["kind"] == "line"
@@ -119,9 +130,15 @@ def test_trees_carry_a_proof_of_prices_alone(data):
         st.lists(st.sampled_from([0.5, 1, 2]), min_size=size - 1, max_size=size - 1)
     )
     tree = ExplicitGraph([(p, i + 1) for i, p in enumerate(parents)], lengths=lengths)
-    weights = np.array(data.draw(st.lists(st.integers(1, 9), min_size=size, max_size=size)))
-    consumer = Consumer.of(tree, prior=(weights / weights.sum()).tolist(), loss="distance")
-    made = prove(design(tree, data.draw(st.sampled_from(["0.3", "ln(2)", 2])), consumer))
+    weights = np.array(
+        data.draw(st.lists(st.integers(1, 9), min_size=size, max_size=size))
+    )
+    consumer = Consumer.of(
+        tree, prior=(weights / weights.sum()).tolist(), loss="distance"
+    )
+    made = prove(
+        design(tree, data.draw(st.sampled_from(["0.3", "ln(2)", 2])), consumer)
+    )
     verdict = verify(made)
     assert made.header["certificate"]["kind"] in ("tree", "phi")
     assert verdict.reasons == ()
@@ -133,6 +150,11 @@ def test_prices_without_any_room_on_a_tree(epsilon):
     """One output is best, and its guess leaves no answer any room: rounding must be paid there."""
     tree = ExplicitGraph([(0, 1), (0, 2), (1, 3)], size=4)
     losses = [[-1, -1], [2, 3], [-3, 1], [-2, -1]]
-    chances = [0.052884068972994476, 0.5959221068200038, 0.11745344693456324, 0.23374037727243857]
+    chances = [
+        0.052884068972994476,
+        0.5959221068200038,
+        0.11745344693456324,
+        0.23374037727243857,
+    ]
     found = design(tree, epsilon, Consumer.of(tree, prior=chances, loss=losses))
     assert judged(found) < 1e-12

@@ -3,7 +3,14 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tightrope.graphs import AnswerGraph, CartesianProduct, Clique, PathPower, Star, StrongProduct
+from tightrope.graphs import (
+    AnswerGraph,
+    CartesianProduct,
+    Clique,
+    PathPower,
+    Star,
+    StrongProduct,
+)
 from tightrope.queries import Neighbours, query
 
 TEXTS = [
@@ -16,7 +23,11 @@ TEXTS = [
     "histogram(2,6)",
     *(f"count_mod({n},{m})" for n in (1, 2, 3, 6) for m in (1, 2, 3, 4)),
     *(f"databases({u},{v})" for u in (1, 2, 3) for v in (1, 2, 3)),
-    *(f"{name}({n})" for name in ("choice", "star", "path", "clique") for n in (1, 2, 5)),
+    *(
+        f"{name}({n})"
+        for name in ("choice", "star", "path", "clique")
+        for n in (1, 2, 5)
+    ),
     *(f"cycle({n})" for n in (3, 4, 7)),
     *("grid(1)", "grid(4)", "grid(3,4)", "grid(2,3,2)"),
     *(f"tree({b},{h})" for b in (1, 2, 3) for h in (0, 1, 2, 3)),
@@ -36,7 +47,10 @@ def agrees_with_search(graph: AnswerGraph) -> None:
     assert graph.edge_count == listed.edge_count == len(graph.edge_array())
     assert graph.degrees.tolist() == listed.degrees.tolist()
     assert [graph.degree(i) for i in nodes] == listed.degrees.tolist()
-    assert (graph.min_degree, graph.max_degree) == (listed.min_degree, listed.max_degree)
+    assert (graph.min_degree, graph.max_degree) == (
+        listed.min_degree,
+        listed.max_degree,
+    )
     balls = [graph.ball_sizes(i) for i in nodes]
     assert balls == [listed.ball_sizes(i) for i in nodes]
     assert graph.constant_ball_sizes == (balls[0] if len(set(balls)) == 1 else None)

@@ -40,7 +40,9 @@ def compared(table, question, relation, epsilon):
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1"])
 def test_of_two_values_permute_and_flip_is_best(epsilon):
-    best, by_scores, oblivious = compared("histogram(20,2)", "commonest(2)", "change-one", epsilon)
+    best, by_scores, oblivious = compared(
+        "histogram(20,2)", "commonest(2)", "change-one", epsilon
+    )
     assert by_scores == pytest.approx(best, rel=1e-9)
     assert oblivious > 5 * best
 

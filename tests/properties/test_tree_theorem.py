@@ -49,7 +49,9 @@ def degrees(parents):
 
 def random_priors(rng, size):
     """Smooth ones, spiky ones and ones that exclude most answers."""
-    weights = rng.gamma(rng.choice([0.05, 0.5, 5.0], (BATCH, 1)), 1.0, (BATCH, size)) + 1e-300
+    weights = (
+        rng.gamma(rng.choice([0.05, 0.5, 5.0], (BATCH, 1)), 1.0, (BATCH, size)) + 1e-300
+    )
     weights[rng.random((BATCH, size)) < rng.choice([0.0, 0.6], (BATCH, 1))] = 0
     weights[:, 0] += weights.sum(axis=1) == 0
     return weights / weights.sum(axis=1, keepdims=True)
@@ -161,8 +163,12 @@ def test_a_linear_program_agrees(seed):
     prior = rng.dirichlet(np.full(size, 0.6))
     alpha = float(levels_below(rng, np.array([graph.max_degree]))[0])
     rays = all_rays(graph, alpha)
-    solved = linprog(-(prior * rays).max(axis=1), A_eq=rays.T, b_eq=np.ones(size), method="highs")
+    solved = linprog(
+        -(prior * rays).max(axis=1), A_eq=rays.T, b_eq=np.ones(size), method="highs"
+    )
     mechanism = tight_constraints(graph, -np.log(alpha))
     bound = candidate_prices(Phi(graph, -np.log(alpha)), prior)[1].sum()
     assert bound == pytest.approx(-solved.fun, abs=1e-8)
-    assert utility(mechanism, Consumer.of(graph, prior=prior)) == pytest.approx(bound, abs=1e-9)
+    assert utility(mechanism, Consumer.of(graph, prior=prior)) == pytest.approx(
+        bound, abs=1e-9
+    )

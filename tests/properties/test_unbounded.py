@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
-from tightrope.certify.judge import Lattice, level_bounds, unbounded_bound
+from tightrope.certify.kernel.exponentials import level_bounds
+from tightrope.certify.theorems.unbounded import unbounded_bound
 from tightrope.channels import UnboundedNoise
 from tightrope.consumers import Consumer
+from tightrope.lattices import Lattice
 from tightrope.optimize import design
 from tightrope.queries import query
 
@@ -85,11 +88,15 @@ def test_no_private_noise_on_a_part_of_the_lattice_is_better(
                 values += [alpha ** (1 + far[i] - far[j]), -1.0]
                 count += 1
     matrix = coo_matrix((values, (rows, columns)), shape=(count, len(points)))
-    found = linprog(cost * mass, A_ub=matrix, b_ub=np.zeros(count), A_eq=mass[None], b_eq=[1])
+    found = linprog(
+        cost * mass, A_ub=matrix, b_ub=np.zeros(count), A_eq=mass[None], b_eq=[1]
+    )
     assert found.status == 0
     level = level_bounds(Fraction(epsilon), None, Fraction(1))[1]
     outside = (reach // width) ** 2 * alpha ** (reach // width) * len(points)
-    assert float(unbounded_bound(lattice, loss, level)) <= found.fun * (1 + 1e-6) + outside
+    assert (
+        float(unbounded_bound(lattice, loss, level)) <= found.fun * (1 + 1e-6) + outside
+    )
 
 
 def _steps(form: str, parts: int, width: int) -> list[tuple[int, ...]]:
@@ -123,9 +130,23 @@ def _loss(loss: str, form: str, width: int, z: tuple[int, ...]) -> int:
     }[form]
 
 
-@pytest.mark.parametrize("text", ["counts(1000,2)", "counts(1000,3)", "histogram(9000,5)"])
+@pytest.mark.parametrize(
+    "text", ["counts(1000,2)", "counts(1000,3)", "histogram(9000,5)"]
+)
 def test_smaller_levels_lose_more(text: str) -> None:
     graph = query(text).graph
     for loss in LOSSES:
-        losses = [UnboundedNoise(graph, level).expected(loss) for level in ("1/2", "1", "2")]
+        losses = [
+            UnboundedNoise(graph, level).expected(loss) for level in ("1/2", "1", "2")
+        ]
         assert losses == sorted(losses, reverse=True)
+
+
+def test_so_many_counts_that_their_sets_are_beyond_the_floats():
+    asked = query("counts(1000000,100)")
+    consumer = Consumer.of(asked.graph, loss="absolute", support="all")
+    designed = design(asked, epsilon=1, consumer=consumer)
+    # Each count alone has at least this loss, whatever else is published.
+    alone = 2 * math.exp(-1) / (1 - math.exp(-2))
+    assert designed.unbounded_bound >= 100 * alone
+    assert 0 < designed.bound <= designed.expected_loss

@@ -1,0 +1,184 @@
+"""The two judges say the same of designed files and of mutations with digests that fit."""
+
+import random
+import re
+import runpy
+import subprocess
+import sys
+import types
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tests.every_kind import FILES
+
+from tightrope.certify import judge_script, verify
+from tightrope.certify.second_judge import second_judge, second_verdicts
+from tightrope.errors import InputError
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_judges.py"
+COMPARE = types.SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+
+
+@pytest.fixture(scope="module")
+def files():
+    return [data for _, data in islice(COMPARE.designs(), 60)]
+
+
+@pytest.fixture(scope="module")
+def mutations(files):
+    rng = random.Random(1)
+    made = [COMPARE.mutated(rng.choice(files), rng) for _ in range(2500)]
+    return list(zip(made, COMPARE.second_opinions(made), strict=True))
+
+
+def test_no_judge_refuses_a_designed_file(files):
+    verdicts = [second.verdict for second in COMPARE.second_opinions(files)]
+    assert set(verdicts) <= {"holds", "private", "not covered"}
+    assert verdicts.count("holds") > 25
+    assert "private" in verdicts
+    assert all(verify(data) for data in files)
+
+
+def test_both_judges_agree_on_mutations(mutations):
+    wrong = []
+    for data, second in mutations:
+        first = verify(data)
+        if not COMPARE.agree(data, first, second):
+            wrong.append((first.reasons, str(second)))
+    assert wrong == []
+    # A comparison in which one verdict never occurs compares nothing.
+    verdicts = [second.verdict for _, second in mutations]
+    assert min(verdicts.count("holds"), verdicts.count("refused")) > 150
+
+
+#: What is changed in the text of the first judge, and into what.
+PLANTED = {
+    "the ratio of neighbours is not the stated one": (
+        r"exceeds\(a, b, p, q\)\)\[:1\]",
+        "exceeds(a, b, 2 * p, q))[:1]",
+    ),
+    "edges are compared in one direction": (
+        r"in \(mine\[at : at \+ step\], mine\[at : at \+ step, ::-1\]\)",
+        "in (mine[at : at + step],)",
+    ),
+    "the window around an answer is too small": (
+        r"reach = min\(width, size - 1\)",
+        "reach = min(width, size - 1, 1)",
+    ),
+    "a row may lack something": (
+        r"np\.flatnonzero\((\w+) != self\.total\)",
+        r"np.flatnonzero(\1 > self.total)",
+    ),
+    "a number may be below its range": (
+        r"(\w+)\.min\(\) >= low and",
+        "True and",
+    ),
+    "the ratio is compared with twice exp(ε)": (
+        r"return ratio <= low,",
+        "return ratio <= 2 * low,",
+    ),
+    "the conditions of a guess are not checked": (
+        r"i = np\.flatnonzero\(room < 0\)",
+        "i = np.flatnonzero(room < -(1 << 900))",
+    ),
+    "multipliers are not reduced by α": (
+        r"value(\[mine\])? \* alphas?\[(mine|which)\]",
+        r"value\1 * (1 << 62)",
+    ),
+    "multipliers join any two answers": (
+        r"bool\(\(which >= 0\)\.all\(\)\)",
+        "True",
+    ),
+    "a squared loss is an absolute one": (
+        r"abs\(np\.arange\(self\.n\) - guess\) \*\* self\.power",
+        "abs(np.arange(self.n) - guess) ** 1",
+    ),
+    "the prior need not sum to 1": (
+        r"need\(sum\((\w+)\.tolist\(\)\) == (\w+)\[\"total\"\]",
+        "need(True",
+    ),
+    "the first layer of noise may weigh anything": (
+        r"not second <= first or \(first \+ self\.odd\) \* q > second \* p",
+        "not second <= first",
+    ),
+    "layers of a cross are those of a cube": (
+        r"return \[comb\(k, j\) for j in range\(k \+ 1\)\], k",
+        "return [comb(k, j) ** 2 for j in range(k + 1)], k",
+    ),
+    "the worst loss is the least": (
+        r"max\(each\[counted\]\.tolist\(\)\)",
+        "min(each[counted].tolist())",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", PLANTED)
+def test_the_comparison_finds_a_planted_mistake(mistake, files, mutations, monkeypatch):
+    pattern, replacement = PLANTED[mistake]
+    text, count = re.subn(pattern, replacement, judge_script())
+    assert count == 1, f"the judge has {count} places like {pattern}"
+    judge = types.ModuleType("planted")
+    monkeypatch.setitem(sys.modules, "planted", judge)
+    exec(compile(text, "planted", "exec"), judge.__dict__)
+    cases = zip(files, COMPARE.second_opinions(files), strict=True)
+    for data, second in [*cases, *mutations]:
+        first = judge.check(data)
+        unknown = any("not known here" in reason for reason in first.reasons)
+        if not unknown and not COMPARE.agree(data, first, second):
+            return
+    pytest.fail("no file tells the two judges apart")
+
+
+def test_a_judge_that_is_not_built_is_said_to_be_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("TIGHTROPE_SECOND_JUDGE", str(tmp_path / "judge"))
+    with pytest.raises(InputError, match="run 'make proofs'"):
+        second_judge()
+
+
+def test_a_judge_that_stops_gives_no_verdict(monkeypatch, tmp_path):
+    program = tmp_path / "judge"
+    program.write_text("#!/bin/sh\necho holds\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TIGHTROPE_SECOND_JUDGE", str(program))
+    with pytest.raises(InputError, match="stopped after 1 of 2 files"):
+        list(second_verdicts(["a", "b"]))
+
+
+def test_the_second_judge_refuses_what_is_no_file(tmp_path):
+    """Truncated and damaged bytes end in a refusal, not in a crash."""
+    whole = next(COMPARE.designs())[1]
+    rng = random.Random(2)
+    damaged = [whole[: rng.randrange(len(whole))] for _ in range(50)]
+    for _ in range(200):
+        data = bytearray(whole)
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        damaged.append(bytes(data))
+    assert {verdict.verdict for verdict in COMPARE.second_opinions(damaged)} == {
+        "refused"
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({}, "private"),
+        ({"delta": "1/1000000"}, "refused"),
+        ({"ratios": ["3"]}, "refused"),
+        ({"epsilon": {"base": None, "multiple": "1/2"}}, "refused"),
+    ],
+)
+def test_counts_that_are_shown_are_private_for_both(change, verdict):
+    header, sections = COMPARE.unpack(FILES["shown"]().to_bytes())
+    data = COMPARE.pack(header | change, sections)
+    (second,) = COMPARE.second_opinions([data])
+    assert second.verdict == verdict
+    assert bool(verify(data)) == (verdict == "private")
+
+
+def test_the_program_says_how_it_is_used():
+    found = subprocess.run(
+        [second_judge()], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 2
+    assert found.stderr.startswith("usage: judge FILE")
