@@ -13,7 +13,9 @@ from benchmarks import harness, page, peers
 
 def main() -> None:
     parser = harness.options("Measure Tightrope beside its peers.")
-    parser.add_argument("--only", action="append", choices=page.ORDER, help="may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=page.ORDER, help="may be repeated"
+    )
     asked = parser.parse_args()
     # A table of parts is no table: what was run small or alone does not replace the results.
     folder = asked.out or (None if asked.quick or asked.alone else harness.RESULTS)
@@ -23,7 +25,9 @@ def main() -> None:
     for name in asked.only or page.ORDER:
         module = f"benchmarks.{name}"
         comparison: harness.Comparison = importlib.import_module(module).COMPARISON
-        found = harness.run_comparison(comparison, module, quick=asked.quick, alone=asked.alone)
+        found = harness.run_comparison(
+            comparison, module, quick=asked.quick, alone=asked.alone
+        )
         if folder is not None:
             harness.write_results(found, folder)
     print(f"\nall of it took {(time.perf_counter() - start) / 60:.1f} minutes")

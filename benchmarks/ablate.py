@@ -55,7 +55,9 @@ class Row:
         seconds = [one.cpu for one in outcomes]
         kinds = ("certified", "uncertified", "over", "failed")
         counts = [sum(one.status == kind for one in outcomes) for kind in kinds]
-        return cls(field, value, touched, *counts, sum(seconds), statistics.median(seconds))
+        return cls(
+            field, value, touched, *counts, sum(seconds), statistics.median(seconds)
+        )
 
     def __str__(self) -> str:
         open_ = self.uncertified + self.over + self.failed
@@ -111,9 +113,13 @@ the questions, on {where}.
 
 def main() -> None:
     parser = options("Move each setting of the solver and measure what it is worth.")
-    parser.add_argument("--field", action="append", default=[], help="this field; may be repeated")
+    parser.add_argument(
+        "--field", action="append", default=[], help="this field; may be repeated"
+    )
     parser.add_argument("--count", type=int, help="so many questions of the suite only")
-    parser.add_argument("--details", type=Path, help="write every outcome into this JSON file")
+    parser.add_argument(
+        "--details", type=Path, help="write every outcome into this JSON file"
+    )
     asked = parser.parse_args()
     known = [one.name for one in fields(SolverSettings)]
     unknown = [name for name in asked.field if name not in known]
@@ -136,7 +142,9 @@ def main() -> None:
     print("\n".join(map(str, rows)))
     if asked.details is not None:
         found = [[asdict(one) for one in outcomes] for outcomes in answered]
-        asked.details.write_text(json.dumps({"variants": variants, "outcomes": found}) + "\n")
+        asked.details.write_text(
+            json.dumps({"variants": variants, "outcomes": found}) + "\n"
+        )
     out: Path | None = asked.out or (None if asked.field or asked.count else PAGE)
     if out is not None:
         out.write_text(page(rows, len(questions), asked.limit), encoding="utf-8")

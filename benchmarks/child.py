@@ -100,14 +100,18 @@ def measure(
         return work.call()
 
     times: list[tuple[float, float]] = []
-    while len(times) < LEAST or (len(times) < MOST and sum(wall for _, wall in times) < ENOUGH):
+    while len(times) < LEAST or (
+        len(times) < MOST and sum(wall for _, wall in times) < ENOUGH
+    ):
         value = None
         took, value = timed(batch, before)
         times.append(took)
     return [(cpu / calls, wall / calls) for cpu, wall in times], value
 
 
-def timed(call: Callable[[], Any], before: Callable[[], None]) -> tuple[tuple[float, float], Any]:
+def timed(
+    call: Callable[[], Any], before: Callable[[], None]
+) -> tuple[tuple[float, float], Any]:
     """Return processor and wall seconds of a call, and its value."""
     before()
     cpu, wall = processor(), time.perf_counter()
@@ -124,7 +128,9 @@ def processor() -> float:
 def bound(limit: float) -> None:
     """Let the system end this process when it has used so many more seconds of the processor."""
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + limit), hard))
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (math.ceil(time.process_time() + limit), hard)
+    )
 
 
 def peak(children: bool) -> float:

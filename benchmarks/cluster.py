@@ -17,7 +17,10 @@ from benchmarks.child import Work
 from benchmarks.harness import Comparison, Row, main
 
 HERE = Path(__file__).resolve().parent
-NO = {"qif": "no studies, no tables", "opendp": "no studies; tables come from its caller"}
+NO = {
+    "qif": "no studies, no tables",
+    "opendp": "no studies; tables come from its caller",
+}
 
 ROWS = (
     Row("sweep-2000", "2,000 designs: one worker, two workers, killed twice and resumed",
@@ -71,7 +74,9 @@ def _sweep(call: Any) -> Work:
 
     def times(found: dict[str, Any]) -> list[tuple[float, float]]:
         two = found["two"]
-        return [(sum(two["worker_cpu_seconds"]) + two["driver_cpu_seconds"], two["seconds"])]
+        return [
+            (sum(two["worker_cpu_seconds"]) + two["driver_cpu_seconds"], two["seconds"])
+        ]
 
     return Work(call, facts, children=True, times=times)
 

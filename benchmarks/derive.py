@@ -13,10 +13,14 @@ from typing import Any
 from benchmarks.child import Work
 from benchmarks.harness import Comparison, Row, main
 
-BORDER = tuple((power, side) for power in (3, 6, 9, 12) for side in ("inside", "outside"))
+BORDER = tuple(
+    (power, side) for power in (3, 6, 9, 12) for side in ("inside", "outside")
+)
 
 
-def _row(name: str, what: str, expected: bool, *, limit: float = 20, quick: bool = False) -> Row:
+def _row(
+    name: str, what: str, expected: bool, *, limit: float = 20, quick: bool = False
+) -> Row:
     return Row(
         name, what, {"case": name, "expected": expected}, {"tightrope": 60, "qif": limit},
         quick=quick,
@@ -81,7 +85,10 @@ def _sharper(weights: Any, step: Fraction) -> Any:
 
     rows = [[Fraction(int(w)) for w in row] for row in weights]
     mean = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    moved = [[w * (1 + step) - step * m for w, m in zip(row, mean, strict=True)] for row in rows]
+    moved = [
+        [w * (1 + step) - step * m for w, m in zip(row, mean, strict=True)]
+        for row in rows
+    ]
     # 5 rows and a power of ten: the smallest common denominator of all entries.
     scale = 5 * abs(step.denominator)
     return np.array([[int(w * scale) for w in row] for row in moved], dtype=object)
@@ -116,7 +123,10 @@ def qif(case: str, expected: bool) -> Work:
     from benchmarks.problems import truncated_geometric
 
     if case.startswith("geometric"):
-        x, y = (truncated_geometric(60, level) for level in ((0.5, 1) if expected else (1, 0.5)))
+        x, y = (
+            truncated_geometric(60, level)
+            for level in ((0.5, 1) if expected else (1, 0.5))
+        )
     else:
         x, y = (_floats(weights) for weights in _weights(case))
 
@@ -131,7 +141,9 @@ def _floats(weights: Any) -> Any:
     import numpy as np
 
     # Divided in fractions first: integers of the border cases do not fit into floats.
-    return np.array([[float(Fraction(int(w), int(sum(row)))) for w in row] for row in weights])
+    return np.array(
+        [[float(Fraction(int(w), int(sum(row)))) for w in row] for row in weights]
+    )
 
 
 if __name__ == "__main__":

@@ -16,7 +16,9 @@ from benchmarks.child import Work
 from benchmarks.harness import Comparison, Row, main
 
 PEOPLE, TRUTH = 100, 50
-FIXED = "draws noise for one number; takes no mechanism of one's own that it has checked"
+FIXED = (
+    "draws noise for one number; takes no mechanism of one's own that it has checked"
+)
 
 ROWS = (
     Row("single", "one draw", {"bulk": False},
@@ -82,7 +84,9 @@ def tightrope(bulk: bool, optimal: bool = False) -> Work:
     if optimal:
         graph = tr.query("sum(20,3)").graph
         consumer = tr.Consumer.of(graph, prior="binomial(.3)", loss="binary")
-        sampler = Sampler(tr.prove(tr.design(graph, epsilon="ln(2)", consumer=consumer)), TRUTH)
+        sampler = Sampler(
+            tr.prove(tr.design(graph, epsilon="ln(2)", consumer=consumer)), TRUTH
+        )
     else:
         size = PEOPLE + 1
         made = certify(GeometricChannel(size, "1"), f"count({PEOPLE})", "1")

@@ -20,7 +20,9 @@ def _too_large(size: int) -> str:
     return f"needs the matrix of {size:,}² numbers, {8 * size * size / 2**30:,.0f} GiB"
 
 
-def _solve(kind: str, size: int, *, quick: bool = False, name: str = "", what: str = "") -> Row:
+def _solve(
+    kind: str, size: int, *, quick: bool = False, name: str = "", what: str = ""
+) -> Row:
     dense: float | str = 60 if size <= 4_000 else _too_large(size)
     return Row(
         name or f"solve-{kind}-{size}",
@@ -33,7 +35,9 @@ def _solve(kind: str, size: int, *, quick: bool = False, name: str = "", what: s
     )
 
 
-def _exists(kind: str, size: int, *, quick: bool = False, name: str = "", what: str = "") -> Row:
+def _exists(
+    kind: str, size: int, *, quick: bool = False, name: str = "", what: str = ""
+) -> Row:
     return Row(
         name or f"exists-{kind}-{size}",
         what or f"all ε at which it exists, {WORDS[kind]}, {size:,} answers",
@@ -86,7 +90,11 @@ COMPARISON = Comparison(
 def _graph(kind: str, size: int) -> Any:
     from tightrope.graphs import PathPower, StrongProduct
 
-    return PathPower(size, 5) if kind == "sum" else StrongProduct([PathPower(round(size**0.5))] * 2)
+    return (
+        PathPower(size, 5)
+        if kind == "sum"
+        else StrongProduct([PathPower(round(size**0.5))] * 2)
+    )
 
 
 def tightrope(kind: str, size: int, search: bool = False) -> Work:

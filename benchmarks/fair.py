@@ -21,11 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.asking.answers import estimates
 from tightrope.asking.planning import plan, read_job
-from tightrope.certify import Mechanism, ScoreMechanism
-from tightrope.publish.sampler import ScoreSampler, draw_output
-from tightrope.publish.shapes import Kind, Shape, answers_of
+from tightrope.publish.shapes import Count, Mode, Quantile, Shape, Sum, estimates
 from tightrope.publish.sources import check_columns, open_source
 from tightrope.publish.sql_writer import compiled
 
@@ -35,35 +32,40 @@ LEVEL = Fraction(1, 9)
 
 def ours(frame: Any, repeats: int) -> dict[str, tuple[list[float], float]]:
     """Return the absolute errors of our answers, and the coverage of intervals, by question."""
-    job = plan(
-        read_job((DATA / "fair.sql").read_text(encoding="utf-8")),
-        epsilon=1, data=frame, facts=DATA / "fair.toml",
-    )  # fmt: skip
     errors = {}
-    for question in job.questions:
-        (part,) = question.parts
+    for spec in read_job((DATA / "fair.sql").read_text(encoding="utf-8")):
+        # Each by itself, as OpenDP answers it: together, tables would be planned as one job.
+        job = plan([spec], epsilon=LEVEL, data=frame, facts=DATA / "fair.toml")
+        ((part,),) = (question.parts for question in job.questions)
         truth = _truth(frame, part.shape)
         right = _numbers(part, truth)
         drawn = [_draw(part, truth) for _ in range(repeats)]
-        mean = [float(np.mean(np.abs(np.subtract(_numbers(part, x), right)))) for x in drawn]
+        mean = [
+            float(np.mean(np.abs(np.subtract(_numbers(part, x), right)))) for x in drawn
+        ]
         held = np.mean([_held(part, x, truth, right) for x in drawn], axis=0)
-        errors[question.wanted.name] = mean, float(np.min(held))
+        errors[spec.name] = mean, float(np.min(held))
     return errors
 
 
-def _held(part: Any, outputs: list[list[Any]], truth: list[list[Any]], right: list[float]) -> Any:
+def _held(
+    part: Any, outputs: list[list[Any]], truth: list[list[Any]], right: list[float]
+) -> Any:
     """Whether each published interval holds the true number."""
-    shape, made = part.shape, part.mechanisms
-    if shape.kind is Kind.MOST:
+    shape, made = part.shape, part.noises
+    if isinstance(shape, Mode):
         (counts,), (place,) = truth[0], outputs[0]
-        return [max(counts) - counts[place] <= made[0].promised_gap(Fraction(19, 20))]
-    low = shape.bounds[0] if shape.kind is Kind.QUANTILE else 0
-    drawn: Any = tuple(tuple(low + x if low else x for x in mine) for mine in outputs)
+        return [
+            max(counts) - counts[place] <= made[0].file.promised_gap(Fraction(19, 20))
+        ]
+    drawn: Any = tuple(tuple(map(shape.output, mine)) for mine in outputs)
     one = len(drawn) == len(drawn[0]) == 1
     answer = drawn[0][0] if one else drawn
     told = [x for (x,) in estimates(shape.reading, made, answer, "0.95").values()]
     # A mean of integers, computed in floats, may miss an end by its last digit.
-    return [x.low - 1e-9 <= y <= x.high + 1e-9 for x, y in zip(told, right, strict=True)]
+    return [
+        x.low - 1e-9 <= y <= x.high + 1e-9 for x, y in zip(told, right, strict=True)
+    ]
 
 
 def _truth(frame: Any, shape: Shape) -> list[list[Any]]:
@@ -71,40 +73,34 @@ def _truth(frame: Any, shape: Shape) -> list[list[Any]]:
         columns = shape.columns
         sql = compiled(shape, source, check_columns(source, columns))
         source.prepare(columns)
-        return answers_of(shape, source.fetch(sql))
+        return shape.answers(source.fetch(sql))
 
 
 def _draw(part: Any, truth: list[list[Any]]) -> list[list[Any]]:
-    outputs = []
-    for mechanism, answers in zip(part.mechanisms, truth, strict=True):
-        if isinstance(mechanism, ScoreMechanism):
-            outputs.append([ScoreSampler(mechanism, x).draw_index() for x in answers])
-        else:
-            assert isinstance(mechanism, Mechanism)
-            graph = mechanism.question.graph
-            outputs.append([draw_output(mechanism, int(graph.index(x))) for x in answers])
-    return outputs
+    return [
+        [noise.draw(answer) for answer in answers]
+        for noise, answers in zip(part.noises, truth, strict=True)
+    ]
 
 
 def _numbers(part: Any, outputs: list[list[Any]]) -> list[float]:
     """Return the published numbers: a category by its count's place, a mean by its quotient."""
     shape = part.shape
-    if shape.kind is Kind.MOST:
+    if isinstance(shape, Mode):
         values = outputs[0][0]
         return [float(values if isinstance(values, int) else int(np.argmax(values)))]
-    if shape.kind is Kind.QUANTILE:
+    if isinstance(shape, Quantile):
         values, low = outputs[0][0], shape.bounds[0]
-        if isinstance(values, int):  # the two ends of an interval: their middle is published
-            return [low + (values + outputs[1][0]) / 2]
-        values = [values[0] - shape.ends[0], *values[1:]]
+        if len(values) == 3:  # drawn: a quantile between both ends of its interval
+            return [float(low + values[1])]
         reached = np.cumsum(values) >= sum(values) / 2
         return [float(low + int(np.argmax(reached)))]
-    if shape.kind is Kind.COUNT:
+    if isinstance(shape, Count):
         found = outputs[0][0]
         return [float(x) for x in (found if isinstance(found, tuple) else (found,))]
     offset, people = shape.draws[0].offset, shape.table.population
     sums = [x + offset for x in outputs[0]]
-    if shape.kind is Kind.SUM:
+    if shape.kind == Sum.kind:
         return [float(x) for x in sums]
     if not shape.is_divided:
         return [float(x) / people for x in sums]
@@ -131,7 +127,10 @@ def theirs(frame: Any, repeats: int) -> dict[str, list[float]]:
 
     def vector(counts: Sequence[int], spread: float) -> list[float]:
         draw = noisy(counts, spread)
-        return [float(np.mean(np.abs(np.array(draw()) - np.array(counts)))) for _ in range(repeats)]
+        return [
+            float(np.mean(np.abs(np.array(draw()) - np.array(counts))))
+            for _ in range(repeats)
+        ]
 
     def best(scores: Sequence[int], spread: float) -> Callable[[], int]:
         domain = dp.vector_domain(dp.atom_domain(T=int))
@@ -145,7 +144,9 @@ def theirs(frame: Any, repeats: int) -> dict[str, list[float]]:
     ages = np.digitize(frame["age"], [20, 30, 40])
     jobs = frame["occupation"].astype(int)
     two_way = [
-        int(((frame["religious"] == r) & (affair == a)).sum()) for r in range(1, 5) for a in (1, 0)
+        int(((frame["religious"] == r) & (affair == a)).sum())
+        for r in range(1, 5)
+        for a in (1, 0)
     ]
     most = best([int((jobs == j).sum()) for j in range(1, 7)], 2)
     truth = int(np.argmax([int((jobs == j).sum()) for j in range(1, 7)]))
@@ -160,8 +161,12 @@ def theirs(frame: Any, repeats: int) -> dict[str, list[float]]:
         "age groups": vector(np.bincount(ages, minlength=4).tolist(), 2),
         "occupations": vector([int((jobs == j).sum()) for j in range(1, 7)], 2),
         "years of education, together": vector([int(educ.sum())], 11),
-        "years of education, on average": [x / people for x in vector([int(educ.sum())], 11)],
-        "years of education, median": [abs(values[median()] - middle) for _ in range(repeats)],
+        "years of education, on average": [
+            x / people for x in vector([int(educ.sum())], 11)
+        ],
+        "years of education, median": [
+            abs(values[median()] - middle) for _ in range(repeats)
+        ],
         "commonest occupation": [float(abs(most() - truth)) for _ in range(repeats)],
     }
     # Sums of educ - 14 by group (one person moves them by 12 together) and counts (by 2).
@@ -187,7 +192,9 @@ def main() -> None:
         started = time.perf_counter()
         results.append(run(frame, repeats))
         print(f"{run.__name__}: {time.perf_counter() - started:.1f} s", file=sys.stderr)
-    print("| question, ε = 1/9 | mean error here | OpenDP | OpenDP has | held by our interval |")
+    print(
+        "| question, ε = 1/9 | mean error here | OpenDP | OpenDP has | held by our interval |"
+    )
     print("|---|---|---|---|---|")
     for name, (mine, held) in results[0].items():
         here, there = float(np.mean(mine)), float(np.mean(results[1][name]))

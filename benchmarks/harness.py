@@ -37,7 +37,8 @@ START = 120
 PROCESSES = 3
 #: One thread for linear algebra, for everyone: processor seconds then mean the same for all.
 THREADS = dict.fromkeys(
-    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+    ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
+    "1",
 )
 
 
@@ -120,7 +121,9 @@ class Result:
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON holds: only what is known."""
         return {
-            key: value for key, value in asdict(self).items() if value not in ((), None, "", {})
+            key: value
+            for key, value in asdict(self).items()
+            if value not in ((), None, "", {})
         }
 
 
@@ -132,8 +135,16 @@ def run_way(module: str, way: str, row: Row, limit: float) -> Result:
     found = [first]
     total = sum(first.wall)
     # Many short calls in one process already show their spread.
-    if first.status == "ok" and len(first.wall) == 1 and total < WARMING and not row.once:
-        found += [_process(python, module, way, arguments, limit) for _ in range(PROCESSES - 1)]
+    if (
+        first.status == "ok"
+        and len(first.wall) == 1
+        and total < WARMING
+        and not row.once
+    ):
+        found += [
+            _process(python, module, way, arguments, limit)
+            for _ in range(PROCESSES - 1)
+        ]
     good = [one for one in found if one.status == "ok"]
     if len(good) < len(found):
         return next(one for one in found if one.status != "ok")
@@ -154,7 +165,11 @@ def _process(
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         try:
             process = subprocess.Popen(
-                words, cwd=ROOT, env={**os.environ, **THREADS}, stdout=out, stderr=errors
+                words,
+                cwd=ROOT,
+                env={**os.environ, **THREADS},
+                stdout=out,
+                stderr=errors,
             )
         except OSError as failed:
             return Result("no", why=str(failed.strerror))
@@ -175,7 +190,9 @@ def _process(
         )
 
 
-def read_result(status: int, out: str, errors: str, limit: float, memory: float) -> Result:
+def read_result(
+    status: int, out: str, errors: str, limit: float, memory: float
+) -> Result:
     """Return what a process says: its last line, or the reason why there is none."""
     lines = out.strip().splitlines()
     if status == 0 and lines:
@@ -242,7 +259,9 @@ def write_results(found: Mapping[str, Any], folder: Path = RESULTS) -> Path:
     """Write the JSON file of a comparison."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{found['comparison']}.json"
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+    )
     return path
 
 
@@ -257,11 +276,15 @@ def read_results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
 def options(description: str) -> argparse.ArgumentParser:
     """Return the options that the whole table and each comparison share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes; nothing is written"
+    )
     parser.add_argument(
         "--alone", action="store_true", help="without the peers; nothing is written"
     )
-    parser.add_argument("--out", type=Path, help="write the JSON files into this folder")
+    parser.add_argument(
+        "--out", type=Path, help="write the JSON files into this folder"
+    )
     return parser
 
 
@@ -269,7 +292,9 @@ def main(module: str) -> None:
     """Run one comparison: what `python -m benchmarks.NAME` does."""
     comparison: Comparison = importlib.import_module(module).COMPARISON
     parser = options(comparison.title)
-    parser.add_argument("--row", action="append", default=[], help="this row only; may be repeated")
+    parser.add_argument(
+        "--row", action="append", default=[], help="this row only; may be repeated"
+    )
     asked = parser.parse_args()
     known = [row.name for row in comparison.rows]
     unknown = [name for name in asked.row if name not in known]

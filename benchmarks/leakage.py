@@ -55,10 +55,20 @@ def _problem(measure: str, size: int) -> tuple[Any, Any, Any]:
 
     from benchmarks.problems import dense_channel, truncated_geometric
 
-    matrix = truncated_geometric(size, 0.1) if "epsilon" in measure else dense_channel(size)
+    matrix = (
+        truncated_geometric(size, 0.1) if "epsilon" in measure else dense_channel(size)
+    )
     rng = np.random.default_rng(2)
-    prior = rng.dirichlet(np.ones(size)) if measure == "posterior" else np.full(size, 1 / size)
-    return matrix, prior, rng.random((size, size)) if measure == "g-vulnerability" else None
+    prior = (
+        rng.dirichlet(np.ones(size))
+        if measure == "posterior"
+        else np.full(size, 1 / size)
+    )
+    return (
+        matrix,
+        prior,
+        rng.random((size, size)) if measure == "g-vulnerability" else None,
+    )
 
 
 def _value(found: Any) -> dict[str, Any]:

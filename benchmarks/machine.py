@@ -17,7 +17,9 @@ def describe() -> dict[str, str | int]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
-        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
+        "memory_gib": round(
+            os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        ),
         "system": f"{platform.system()} {platform.machine()}, {_distribution()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }
@@ -38,7 +40,9 @@ def _version(name: str) -> str:
 def _processor() -> str:
     listed = Path("/proc/cpuinfo")
     if listed.exists():
-        found = re.search(r"^model name\s*:\s*(.+)$", listed.read_text(encoding="utf-8"), re.M)
+        found = re.search(
+            r"^model name\s*:\s*(.+)$", listed.read_text(encoding="utf-8"), re.M
+        )
         if found:
             return found[1].strip()
     return platform.processor() or platform.machine()

@@ -65,11 +65,16 @@ def tightrope(question: str = "", draws: int = 0) -> Work:
 
         def facts(ratios: list[float]) -> dict[str, Any]:
             noted = ", ".join(f"{ratio:.3f}" for ratio in ratios)
-            return {"error ratio": dict(zip(LEVELS, ratios, strict=True)), "note": f"{noted} times"}
+            return {
+                "error ratio": dict(zip(LEVELS, ratios, strict=True)),
+                "note": f"{noted} times",
+            }
 
         return Work(lambda: [_ratio(question, level) for level in LEVELS], facts)
     asked = tr.query("histogram(6000,8)")
-    sampler = LatticeSampler(certify(UnboundedNoise(asked.graph, 1), asked, 1), (750,) * 8)
+    sampler = LatticeSampler(
+        certify(UnboundedNoise(asked.graph, 1), asked, 1), (750,) * 8
+    )
     if draws > 1:
         return Work(lambda: sampler.draws(draws), per=draws)
     return Work(lambda: [sampler.draw() for _ in range(SINGLE)], per=SINGLE)

@@ -43,13 +43,22 @@ def _row(
     )
 
 
-def _each(linprog: float, glop: float, qif: float, pdlp: float = 0) -> dict[str, float | str]:
-    ways: dict[str, float | str] = {"linprog": linprog, "glop": glop, "pdlp": pdlp, "qif": qif}
+def _each(
+    linprog: float, glop: float, qif: float, pdlp: float = 0
+) -> dict[str, float | str]:
+    ways: dict[str, float | str] = {
+        "linprog": linprog,
+        "glop": glop,
+        "pdlp": pdlp,
+        "qif": qif,
+    }
     return {way: limit for way, limit in ways.items() if limit}
 
 
 def _none(size: int) -> dict[str, float | str]:
-    return dict.fromkeys(("linprog", "glop", "qif"), TOO_LARGE.format(f"{size * size:,}"))
+    return dict.fromkeys(
+        ("linprog", "glop", "qif"), TOO_LARGE.format(f"{size * size:,}")
+    )
 
 
 #: Limits in seconds: for small programs, for those that take long, and for those that end, if
@@ -123,7 +132,9 @@ COMPARISON = Comparison(
 )
 
 
-def tightrope(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> Work:
+def tightrope(
+    family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL
+) -> Work:
     from tightrope.optimize import design
 
     if loss == "regret":
@@ -132,7 +143,8 @@ def tightrope(family: str, size: int, loss: str, prior: str, epsilon: str = LEVE
     _compiled()
     # The work starts from the question: what a graph keeps between calls is not kept here.
     return Work(
-        lambda: design(_graph(family, size), epsilon, consumer), lambda found: _proved(found, size)
+        lambda: design(_graph(family, size), epsilon, consumer),
+        lambda found: _proved(found, size),
     )
 
 
@@ -150,7 +162,13 @@ def compile_loops() -> None:
     from tightrope.optimize import SolverSettings, design
 
     at_once = SolverSettings(interior_wait=0)
-    design("sum(5,2)", 1, _consumer("band", 11, "absolute", "random"), "rays", settings=at_once)
+    design(
+        "sum(5,2)",
+        1,
+        _consumer("band", 11, "absolute", "random"),
+        "rays",
+        settings=at_once,
+    )
 
 
 def _graph(family: str, size: int) -> Any:
@@ -195,7 +213,10 @@ def _proved(found: Any, size: int) -> dict[str, Any]:
     within = None if verdict.optimal_within is None else float(verdict.optimal_within)
     facts |= {"private": verdict.private, "optimal_within": within}
     bound = "privacy only" if within is None else f"optimal within {within:.0e}"
-    return {**facts, "note": f"{note}; proved: {'ε kept' if verdict.private else 'NO'}, {bound}"}
+    return {
+        **facts,
+        "note": f"{note}; proved: {'ε kept' if verdict.private else 'NO'}, {bound}",
+    }
 
 
 def _regret(family: str, size: int) -> Work:
@@ -212,7 +233,9 @@ def _regret(family: str, size: int) -> Work:
         rng = np.random.default_rng(0)
         losses = ["binary", "absolute", "squared", "binary", "absolute"] * 2
         priors = [rng.dirichlet(np.ones(size)).tolist() for _ in losses]
-    consumers = [Consumer.of(graph, prior=p, loss=x) for p, x in zip(priors, losses, strict=True)]
+    consumers = [
+        Consumer.of(graph, prior=p, loss=x) for p, x in zip(priors, losses, strict=True)
+    ]
 
     def facts(found: Any) -> dict[str, Any]:
         regret = float(found.worst_regret)
@@ -230,10 +253,16 @@ def _program(edges: Any, prior: Any, loss: Any, epsilon: str) -> tuple[Any, Any,
     size = len(prior)
     one, other = np.concatenate([edges, edges[:, ::-1]]).T
     rows = np.tile(np.arange(len(one)), 2)
-    values = np.concatenate([np.full(len(one), np.exp(-VALUES[epsilon])), -np.ones(len(one))])
+    values = np.concatenate(
+        [np.full(len(one), np.exp(-VALUES[epsilon])), -np.ones(len(one))]
+    )
     column = coo_array((values, (rows, np.concatenate([one, other]))), (len(one), size))
     costs = (prior[:, None] * loss).T.ravel()
-    return costs, kron(eye_array(size), column, format="csr"), hstack([eye_array(size)] * size)
+    return (
+        costs,
+        kron(eye_array(size), column, format="csr"),
+        hstack([eye_array(size)] * size),
+    )
 
 
 def _read_back(
@@ -242,12 +271,16 @@ def _read_back(
     from benchmarks.problems import edges_of, kept, loss_of, prior_of
 
     edges = edges_of(family, size)
-    lost = float((prior_of(prior, size)[:, None] * matrix * loss_of(loss, edges, size)).sum())
+    lost = float(
+        (prior_of(prior, size)[:, None] * matrix * loss_of(loss, edges, size)).sum()
+    )
     found = kept(matrix, edges, VALUES[epsilon])
     return {"loss": lost, **found, "note": f"loss {lost:.9g}; {found['said']}"}
 
 
-def linprog(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> Work:
+def linprog(
+    family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL
+) -> Work:
     import numpy as np
     from scipy import optimize
 
@@ -266,7 +299,9 @@ def linprog(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL)
             raise RuntimeError(found.message.strip())
         return found.x.reshape(size, size).T
 
-    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
+    return Work(
+        solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon)
+    )
 
 
 def _ortools(
@@ -297,7 +332,9 @@ def _ortools(
             raise RuntimeError(f"ended without an optimum, status {status.name}")
         return np.array(runner.values(model.get_variables())).reshape(size, size).T
 
-    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
+    return Work(
+        solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon)
+    )
 
 
 def glop(**problem: Any) -> Work:
@@ -315,7 +352,11 @@ def qif(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> 
     from benchmarks.problems import edges_of, hops, loss_of, prior_of
 
     edges = edges_of(family, size)
-    prices, beliefs, far = loss_of(loss, edges, size), prior_of(prior, size), hops(edges, size)
+    prices, beliefs, far = (
+        loss_of(loss, edges, size),
+        prior_of(prior, size),
+        hops(edges, size),
+    )
 
     def solve() -> Any:
         found = qif.mechanism.d_privacy.min_loss_given_d(
@@ -330,7 +371,9 @@ def qif(family: str, size: int, loss: str, prior: str, epsilon: str = LEVEL) -> 
             raise RuntimeError("returned no mechanism")
         return found
 
-    return Work(solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon))
+    return Work(
+        solve, lambda matrix: _read_back(matrix, family, size, loss, prior, epsilon)
+    )
 
 
 if __name__ == "__main__":

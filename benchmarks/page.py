@@ -18,11 +18,13 @@ from benchmarks.targets import REACHED, TARGETS, judge
 PAGE = ROOT / "docs" / "benchmarks.md"
 LIMITS = ROOT / "benchmarks" / "limits.toml"
 #: Pages that quote numbers, between these marks, and the way from them to the page.
-QUOTING = {"README.md": "docs/benchmarks.md", "docs/comparison.md": "benchmarks.md"}
+QUOTING = {"docs/comparison.md": "benchmarks.md"}
 #: The page with the job done by each library, between these marks.
 JOB_PAGE = ROOT / "docs" / "comparison.md"
 JOB_BEGIN = "<!-- job: written by python -m benchmarks.page -->\n"
 JOB_END = "<!-- end of job -->\n"
+TABLES_BEGIN = "<!-- tables: written by python -m benchmarks.page -->\n"
+TABLES_END = "<!-- end of tables -->\n"
 BEGIN = "<!-- numbers: written by python -m benchmarks.page -->\n"
 END = "<!-- end of numbers -->\n"
 
@@ -35,10 +37,25 @@ SLOWEST = 5
 
 #: Rows that other pages quote: what, comparison, row, way.
 QUOTED = (
-    ("optimal mechanism, 160 answers, absolute loss", "optimal", "band-160-absolute", "linprog"),
-    ("optimal mechanism, 160 answers, binary loss", "optimal", "band-160-binary", "linprog"),
+    (
+        "optimal mechanism, 160 answers, absolute loss",
+        "optimal",
+        "band-160-absolute",
+        "linprog",
+    ),
+    (
+        "optimal mechanism, 160 answers, binary loss",
+        "optimal",
+        "band-160-binary",
+        "linprog",
+    ),
     ("Φz = 1 for `sum(150,5)`", "existence", "sum(150,5)", "qif"),
-    ("smallest ε of a 1000×1000 channel on a path", "leakage", "smallest-epsilon", "qif"),
+    (
+        "smallest ε of a 1000×1000 channel on a path",
+        "leakage",
+        "smallest-epsilon",
+        "qif",
+    ),
     ("Shannon capacity of a 200×200 channel", "leakage", "capacity", "qif"),
     ("derivability, 60×60 from 60×120", "derive", "wide-yes", "qif"),
     ("one draw from a count", "draws", "single", "opendp"),
@@ -51,7 +68,9 @@ MARK = "<!-- below: written by python -m benchmarks.page -->\n"
 def page(results: Mapping[str, Mapping[str, Any]], limits: Mapping[str, str]) -> str:
     """Return everything below the mark."""
     parts = ["", machine_section(results), targets_section(results)]
-    parts += [comparison_section(results[name], results) for name in ORDER if name in results]
+    parts += [
+        comparison_section(results[name], results) for name in ORDER if name in results
+    ]
     parts.append(limits_section(results, limits))
     return "\n".join(parts)
 
@@ -69,12 +88,17 @@ def machine_section(results: Mapping[str, Mapping[str, Any]]) -> str:
         )
         seen.setdefault(text, []).append(found["title"])
     whole = len(seen) == 1
-    lines += [f"- {text}" + ("" if whole else f" ({', '.join(of)})") for text, of in seen.items()]
+    lines += [
+        f"- {text}" + ("" if whole else f" ({', '.join(of)})")
+        for text, of in seen.items()
+    ]
     versions: dict[str, set[str]] = {}
     for found in results.values():
         for name, version in found["versions"].items():
             versions.setdefault(name, set()).add(version)
-    listed = ", ".join(f"{name} {'/'.join(sorted(v))}" for name, v in sorted(versions.items()))
+    listed = ", ".join(
+        f"{name} {'/'.join(sorted(v))}" for name, v in sorted(versions.items())
+    )
     return "\n".join([*lines, f"- {listed}\n"])
 
 
@@ -86,7 +110,7 @@ def targets_section(results: Mapping[str, Mapping[str, Any]]) -> str:
         "## Targets\n",
         f"What was asked of each part before it was built: {reached} of {len(verdicts)} reached. "
         "A ratio is that of the table below; of several rows the worst counts.\n",
-        "| subject | target | asked | measured | |",
+        "| subject | target | asked | measured | verdict |",
         "|---|---|---|---|---|",
     ]
     for one in verdicts:
@@ -98,11 +122,13 @@ def targets_section(results: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def comparison_section(found: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]) -> str:
+def comparison_section(
+    found: Mapping[str, Any], results: Mapping[str, Mapping[str, Any]]
+) -> str:
     """Return text, table, reasons and pictures of one comparison."""
     ways = list(dict.fromkeys(way for row in found["rows"] for way in row["results"]))
     ways = [OURS, *(way for way in ways if way != OURS)]
-    clock = " Seconds of the clock on the wall." if found["by"] == "wall" else ""
+    clock = " Wall-clock seconds." if found["by"] == "wall" else ""
     head = " | ".join(["problem", *(show.name(way) for way in ways), "what was found"])
     lines = [
         f"## {found['title']}\n",
@@ -122,15 +148,21 @@ def comparison_section(found: Mapping[str, Any], results: Mapping[str, Mapping[s
     lines += [f"{number}. {_cell(reason)}" for reason, number in reasons.items()]
     lines += [""] if reasons else []
     for figure in plots.FIGURES:
-        if figure.comparison == found["comparison"] and plots.curves_of(figure, results):
+        if figure.comparison == found["comparison"] and plots.curves_of(
+            figure, results
+        ):
             kind = "Memory" if figure.memory else "Time"
             told = f"{kind} against the number of {found['unit']}, logarithmic scales: "
             told = "" if figure.fact else told
-            lines.append(f"![{told}{figure.title}](assets/benchmarks/{figure.name}.svg)\n")
+            lines.append(
+                f"![{told}{figure.title}](assets/benchmarks/{figure.name}.svg)\n"
+            )
     return "\n".join(lines)
 
 
-def _result(way: str, of: Mapping[str, Result], by: str, reasons: dict[str, int]) -> str:
+def _result(
+    way: str, of: Mapping[str, Result], by: str, reasons: dict[str, int]
+) -> str:
     result = of.get(way)
     if result is None:
         return ""
@@ -159,12 +191,16 @@ def slowest(results: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, st
             ours = Result.read(row["results"].get(OURS, {"status": "no"}))
             if ours.status != "no":
                 times = ours.times(comparison["by"])
-                found.append((times.median, f"{name}/{row['name']}", row["what"], times.text))
+                found.append(
+                    (times.median, f"{name}/{row['name']}", row["what"], times.text)
+                )
     found.sort(reverse=True)
     return [(key, what, text) for _, key, what, text in found[:SLOWEST]]
 
 
-def limits_section(results: Mapping[str, Mapping[str, Any]], limits: Mapping[str, str]) -> str:
+def limits_section(
+    results: Mapping[str, Mapping[str, Any]], limits: Mapping[str, str]
+) -> str:
     """Return our slowest rows, each with what limits it."""
     lines = [
         "## Where the limits are\n",
@@ -177,10 +213,14 @@ def limits_section(results: Mapping[str, Mapping[str, Any]], limits: Mapping[str
 
 def quoted(results: Mapping[str, Mapping[str, Any]], way_to_page: str) -> str:
     """Return the table that other pages quote."""
-    lines = ["| | Tightrope | other | times as long |", "|---|---|---|---|"]
+    lines = ["| task | Tightrope | other | times as long |", "|---|---|---|---|"]
     for what, comparison, name, way in QUOTED:
         found = results.get(comparison)
-        row = next((r for r in found["rows"] if r["name"] == name), None) if found else None
+        row = (
+            next((r for r in found["rows"] if r["name"] == name), None)
+            if found
+            else None
+        )
         if found is None or row is None:
             continue
         of = {key: Result.read(one) for key, one in row["results"].items()}
@@ -207,18 +247,27 @@ def job_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     found = results["job"]
     of = {way: Result.read(one) for way, one in found["rows"][0]["results"].items()}
     done = {way: one for way, one in of.items() if one.status == "ok"}
-    lines = [f"| | {' | '.join(map(show.name, done))} |", "|---" * (len(done) + 1) + "|"]
+    lines = [
+        f"| task | {' | '.join(map(show.name, done))} |",
+        "|---" * (len(done) + 1) + "|",
+    ]
     told = {
         "lines of the script": (str(one.facts["lines"]) for one in done.values()),
-        "processor seconds, from start to end": (one.times("cpu").text for one in done.values()),
+        "processor seconds, from start to end": (
+            one.times("cpu").text for one in done.values()
+        ),
     }
     lines += [f"| {words} | {_cells(texts)} |" for words, texts in told.items()]
     for name, words in QUESTIONS.items():
         errors = (r.facts["errors"].get(name) for r in done.values())
-        said = _cells("not offered" if error is None else f"± {error:.3g}" for error in errors)
+        said = _cells(
+            "not offered" if error is None else f"± {error:.3g}" for error in errors
+        )
         lines.append(f"| mean error of {words} | {said} |")
     missing = [
-        f"Not run: {show.name(way)}, {one.why}." for way, one in of.items() if way not in done
+        f"Not run: {show.name(way)}, {one.why}."
+        for way, one in of.items()
+        if way not in done
     ]
     runs = ", ".join(f"{show.name(way)} {r.facts['runs']}" for way, r in done.items())
     versions = ", ".join(f"{name.removesuffix(' (peer)')} {version}" for name, version
@@ -226,6 +275,45 @@ def job_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     lines.append(f"\nErrors are means over runs ({runs}); {versions}; {found['date']}.")
     lines += missing or ["All of them could be installed and run."]
     return "\n".join([*lines, ""])
+
+
+def tables_table(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the publication with each library: lines, seconds, errors and contradictions."""
+    row = next(one for one in results["job"]["rows"] if one["name"] == "tables")
+    of = {way: Result.read(one) for way, one in row["results"].items()}
+    done = {way: one for way, one in of.items() if one.status == "ok"}
+    told = {
+        "lines of the script": [str(one.facts["lines"]) for one in done.values()],
+        "processor seconds, from start to end": [
+            one.times("cpu").text for one in done.values()
+        ],
+        "root mean square error, by the law of the noise": [
+            f"{one.facts['expected']:.3g}" for one in done.values()
+        ],
+        "95 % margin, mean over the tables": [
+            f"± {one.facts['margin']:.3g}" for one in done.values()
+        ],
+        "root mean square error in these runs (runs)": [
+            f"{one.facts['error']:.3g} ({one.facts['runs']})" for one in done.values()
+        ],
+        "numbers of people that two tables state differently": [
+            f"{one.facts['contradicted']} of {one.facts['numbers']}"
+            for one in done.values()
+        ],
+    }
+    lines = [
+        f"| what | {' | '.join(map(show.name, done))} |",
+        "|---" * (len(done) + 1) + "|",
+        *(f"| {words} | {_cells(texts)} |" for words, texts in told.items()),
+    ]
+    missing = [
+        f"\nNot run: {show.name(way)}, {one.why}."
+        for way, one in of.items()
+        if way not in done
+    ]
+    # A row that was measured by itself has its own date.
+    lines.append(f"\nRun on {row.get('date', results['job']['date'])}.")
+    return "\n".join([*lines, *missing, ""])
 
 
 def _cells(texts: Iterable[str]) -> str:
@@ -266,6 +354,7 @@ def write() -> None:
     if "job" in results:
         text = JOB_PAGE.read_text(encoding="utf-8")
         text = requoted(text, job_table(results), (JOB_BEGIN, JOB_END))
+        text = requoted(text, tables_table(results), (TABLES_BEGIN, TABLES_END))
         JOB_PAGE.write_text(text, encoding="utf-8")
 
 

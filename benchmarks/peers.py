@@ -71,15 +71,21 @@ def _install(lock: Path, python: Path) -> None:
 
 def entries(lock: str) -> list[str]:
     """Split a lock file into its requirements, each with its hashes."""
-    plain = "\n".join(line for line in lock.splitlines() if not line.lstrip().startswith("#"))
-    return [entry.strip() + "\n" for entry in re.split(r"\n(?=\S)", plain) if entry.strip()]
+    plain = "\n".join(
+        line for line in lock.splitlines() if not line.lstrip().startswith("#")
+    )
+    return [
+        entry.strip() + "\n" for entry in re.split(r"\n(?=\S)", plain) if entry.strip()
+    ]
 
 
 def missing(ways: Iterable[str]) -> dict[str, str]:
     """Return the ways that cannot be used here, each with the reason."""
     found = {}
     for way in sorted(set(ways) - set(AT_HOME)):
-        reason = _run([str(python_of(way)), "-W", "ignore", "-c", f"import {PACKAGES[way][1]}"])
+        reason = _run(
+            [str(python_of(way)), "-W", "ignore", "-c", f"import {PACKAGES[way][1]}"]
+        )
         if reason:
             found[way] = f"not usable here: {reason}"
     return found
@@ -120,4 +126,6 @@ def _run(words: list[str]) -> str:
         return str(failed.strerror)
     if called.returncode == 0:
         return ""
-    return (called.stderr.strip().splitlines() or [f"exit status {called.returncode}"])[-1]
+    return (called.stderr.strip().splitlines() or [f"exit status {called.returncode}"])[
+        -1
+    ]

@@ -76,7 +76,9 @@ def curves_of(figure: Figure, results: Mapping[str, Mapping[str, Any]]) -> list[
         if by_level:
             levels = tuple(map(float, by_level))
             name = row["what"].strip("`")
-            curves.append(Curve(name, levels, tuple(by_level.values()), (False,) * len(levels)))
+            curves.append(
+                Curve(name, levels, tuple(by_level.values()), (False,) * len(levels))
+            )
     for series in figure.series:
         rows = sorted(
             (row for row in found["rows"] if row.get("series") == series),
@@ -88,11 +90,19 @@ def curves_of(figure: Figure, results: Mapping[str, Mapping[str, Any]]) -> list[
                 result = Result.read(row["results"].get(way, {"status": "no"}))
                 if result.status == "no":
                     continue
-                value = result.memory_mib if figure.memory else result.times(found["by"]).median
+                value = (
+                    result.memory_mib
+                    if figure.memory
+                    else result.times(found["by"]).median
+                )
                 if value is not None:
-                    points.append((int(row["size"]), float(value), result.status == "over"))
+                    points.append(
+                        (int(row["size"]), float(value), result.status == "over")
+                    )
             if len(points) >= POINTS and not all(over for *_, over in points):
-                curves.append(Curve(_label(figure, series, way), *zip(*points, strict=True)))
+                curves.append(
+                    Curve(_label(figure, series, way), *zip(*points, strict=True))
+                )
     return curves
 
 
@@ -114,7 +124,9 @@ def picture(figure: Figure, folder: Path = PICTURES) -> Path:
     return folder / f"{figure.name}.svg"
 
 
-def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES) -> Path:
+def draw(
+    figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
+) -> Path:
     """Draw a figure into its file."""
     import matplotlib as mpl
 
@@ -132,11 +144,15 @@ def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
     axes.set_xscale("log")
     axes.set_yscale("linear" if figure.fact else "log")
     sizes = sorted({size for curve in curves for size in curve.sizes})
-    apart = [size for k, size in enumerate(sizes) if k == 0 or size > 1.3 * sizes[k - 1]]
+    apart = [
+        size for k, size in enumerate(sizes) if k == 0 or size > 1.3 * sizes[k - 1]
+    ]
     axes.set_xticks(apart, [f"{size:,}" for size in apart])
     axes.minorticks_off()
     axes.set_xlabel("ε" if figure.fact else f"number of {unit}")
-    axes.set_ylabel(figure.fact or ("peak memory (MiB)" if figure.memory else "time (s)"))
+    axes.set_ylabel(
+        figure.fact or ("peak memory (MiB)" if figure.memory else "time (s)")
+    )
     axes.set_title(figure.title)
     axes.grid(alpha=0.3)
     if any(over for curve in curves for over in curve.over):
@@ -148,6 +164,7 @@ def draw(figure: Figure, curves: list[Curve], unit: str, folder: Path = PICTURES
     # The same results give the same bytes.
     with mpl.rc_context({"svg.hashsalt": figure.name}):
         axes.get_figure().savefig(  # type: ignore[union-attr]
-            target, metadata={"Date": None, "Creator": None, "Description": digest(curves)}
+            target,
+            metadata={"Date": None, "Creator": None, "Description": digest(curves)},
         )
     return target

@@ -99,7 +99,10 @@ def random_weights(rng: np.random.Generator, rows: int, columns: int) -> Integer
     """Return a channel in integers: rows that sum to 10,000."""
     total = 10_000
     return np.array(
-        [rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1 for _ in range(rows)]
+        [
+            rng.multinomial(total - columns, rng.dirichlet(np.ones(columns))) + 1
+            for _ in range(rows)
+        ]
     )
 
 

@@ -14,7 +14,9 @@ from benchmarks.harness import Comparison, Row, main
 def _row(size: int, loss: str, *, rule: bool = False, quick: bool = False) -> Row:
     dense: float | str = 20
     if size > 10_000:
-        dense = f"needs the matrix of {size:,}² numbers, {8 * size * size / 2**30:,.0f} GiB"
+        dense = (
+            f"needs the matrix of {size:,}² numbers, {8 * size * size / 2**30:,.0f} GiB"
+        )
     kind = "by rule" if rule else "dense"
     return Row(
         f"{kind.replace(' ', '-')}-{loss}-{size}",
@@ -58,11 +60,16 @@ def tightrope(size: int, loss: str, rule: bool) -> Work:
     graph = PathPower(size)
     consumer = Consumer.of(graph, prior=prior_of("random", size), loss=loss)
     channel = (
-        GeometricChannel(size, "ln(2)") if rule else Channel(truncated_geometric(size, 0.6931472))
+        GeometricChannel(size, "ln(2)")
+        if rule
+        else Channel(truncated_geometric(size, 0.6931472))
     )
     return Work(
         lambda: best_remap(channel, consumer),
-        lambda found: {"loss": found.expected_loss, "note": f"loss {found.expected_loss:.9g}"},
+        lambda found: {
+            "loss": found.expected_loss,
+            "note": f"loss {found.expected_loss:.9g}",
+        },
     )
 
 
@@ -80,7 +87,9 @@ def numpy(size: int, loss: str, rule: bool) -> Work:
         costs = (prices.T * prior) @ matrix
         return costs.argmin(axis=0), costs.min(axis=0).sum()
 
-    return Work(solve, lambda found: {"loss": float(found[1]), "note": f"loss {found[1]:.9g}"})
+    return Work(
+        solve, lambda found: {"loss": float(found[1]), "note": f"loss {found[1]:.9g}"}
+    )
 
 
 def qif(size: int, loss: str, rule: bool) -> Work:

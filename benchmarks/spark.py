@@ -100,7 +100,9 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, processor() - cpu
 
 
-def measure(spark: Any, mechanism: Path, name: str, folder: Path, rounds: int) -> dict[str, Any]:
+def measure(
+    spark: Any, mechanism: Path, name: str, folder: Path, rounds: int
+) -> dict[str, Any]:
     facts = parse_facts(FACTS if "people," in name else ONE_ROW)
     question = QUESTIONS[name]
     shape = read_shape(question, facts, "spark")
@@ -113,13 +115,16 @@ def measure(spark: Any, mechanism: Path, name: str, folder: Path, rounds: int) -
         return spark.sql(sql).collect()
 
     def release() -> object:
-        return tr.release(mechanism, data=spark, sql=question, facts=facts, ledger=ledger)
+        return tr.release(
+            mechanism, data=spark, sql=question, facts=facts, ledger=ledger
+        )
 
     first = timed(release)[0]
     alone()
     pairs = [(timed(alone), timed(release)) for _ in range(rounds)]
     base, whole = (
-        [statistics.median(one[way][unit] for one in pairs) for unit in (0, 1)] for way in (0, 1)
+        [statistics.median(one[way][unit] for one in pairs) for unit in (0, 1)]
+        for way in (0, 1)
     )
     return {
         "question": name,
@@ -156,7 +161,10 @@ def main() -> None:
         spark.read.parquet(str(data)).createOrReplaceTempView("people")
         started = time.perf_counter() - start
         try:
-            rows = [measure(spark, mechanism, name, folder, given.rounds) for name in QUESTIONS]
+            rows = [
+                measure(spark, mechanism, name, folder, given.rounds)
+                for name in QUESTIONS
+            ]
         finally:
             spark.stop()
         result = {

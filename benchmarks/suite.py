@@ -33,7 +33,16 @@ Settings = Mapping[str, Any]
 #: Relations between neighbours, losses and priors that questions are drawn from.
 NEIGHBOURS = ("change-one", "add-remove", "either")
 LOSSES = ("binary", "absolute", "squared", "distance")
-PRIORS = ("uniform", "binomial", "poisson", "geometric", "dirichlet", "spiky", "zipf", "bell")
+PRIORS = (
+    "uniform",
+    "binomial",
+    "poisson",
+    "geometric",
+    "dirichlet",
+    "spiky",
+    "zipf",
+    "bell",
+)
 
 
 @dataclass(frozen=True)
@@ -62,7 +71,9 @@ class Question:
         prior, parameter, _ = self.prior
         kind = "" if self.kind == "one" else f" {self.kind}"
         known = f"{prior}({parameter:g})"
-        return f"{self.query} {self.neighbours} {known} {self.loss} ε={self.epsilon}{kind}"
+        return (
+            f"{self.query} {self.neighbours} {known} {self.loss} ε={self.epsilon}{kind}"
+        )
 
 
 def draw(seed: int, count: int, most: int = 400, kind: str = "one") -> list[Question]:
@@ -81,7 +92,9 @@ def _drawn(rng: np.random.Generator) -> Question:
         "sum": 8, "count": 2, "counts": 3, "histogram": 3, "cycle": 2, "count_mod": 1,
         "median": 2, "mean": 2, "star": 1, "choice": 1, "random": 1,
     }  # fmt: skip
-    family = rng.choice(list(draws), p=np.array(list(draws.values())) / sum(draws.values()))
+    family = rng.choice(
+        list(draws), p=np.array(list(draws.values())) / sum(draws.values())
+    )
     level = np.exp(rng.uniform(np.log(0.05), np.log(5)))
     kind = str(rng.choice(PRIORS))
     parameter = {
@@ -98,7 +111,11 @@ def _drawn(rng: np.random.Generator) -> Question:
         str(rng.choice(NEIGHBOURS, p=[0.6, 0.2, 0.2])),
         (kind, float(parameter), int(rng.integers(2**31))),
         str(rng.choice(LOSSES)),
-        str(rng.choice(["ln(2)", "1", "0.5", f"{level:.3g}", f"{level:.3g}", f"{level:.3g}"])),
+        str(
+            rng.choice(
+                ["ln(2)", "1", "0.5", f"{level:.3g}", f"{level:.3g}", f"{level:.3g}"]
+            )
+        ),
     )
 
 
@@ -113,10 +130,16 @@ def _query(family: str, rng: np.random.Generator) -> str:
         v = between(2, 10)
         return f"{family}({max(2, between(6, 399) // v)},{v})"
     if family == "counts":
-        return f"counts({between(2, 16)},2)" if rng.random() < 0.8 else f"counts({between(2, 6)},3)"
+        return (
+            f"counts({between(2, 16)},2)"
+            if rng.random() < 0.8
+            else f"counts({between(2, 6)},3)"
+        )
     if family == "histogram":
         few = rng.random() < 0.8
-        return f"histogram({between(3, 21)},3)" if few else f"histogram({between(2, 9)},4)"
+        return (
+            f"histogram({between(3, 21)},3)" if few else f"histogram({between(2, 9)},4)"
+        )
     if family == "median":
         return f"median({between(2, 15)},{between(3, 60)})"
     if family == "count_mod":
@@ -170,7 +193,9 @@ def prior_of(question: Question, graph: Any) -> NDArray[np.float64]:
     n, rng = graph.size, np.random.default_rng(seed)
     if kind in ("uniform", "binomial", "poisson", "geometric"):
         made = getattr(Prior, kind)
-        return np.asarray((made(n) if kind == "uniform" else made(n, parameter)).probabilities)
+        return np.asarray(
+            (made(n) if kind == "uniform" else made(n, parameter)).probabilities
+        )
     if kind == "dirichlet":
         weights = rng.dirichlet(np.full(n, parameter))
     elif kind == "spiky":
@@ -206,7 +231,9 @@ class Outcome:
         return f"{said}  silent {self.silence:4.1f} s  {self.route:<9} {self.question} {self.why}"
 
 
-def ask(question: Question, limit: float, variants: Sequence[Settings], rows: bool = False) -> None:
+def ask(
+    question: Question, limit: float, variants: Sequence[Settings], rows: bool = False
+) -> None:
     """Answer one question with several settings; say on standard output how far each is.
 
     Each answer has a process of its own, forked from this one once everything is loaded. Settings
@@ -244,7 +271,9 @@ def ask(question: Question, limit: float, variants: Sequence[Settings], rows: bo
         print(json.dumps({"status": status}), flush=True)
 
 
-def _answer(work: Callable[..., Any], limit: float, settings: Settings, rows: bool) -> None:
+def _answer(
+    work: Callable[..., Any], limit: float, settings: Settings, rows: bool
+) -> None:
     """Answer the question in this process, which ends at the limit."""
     from tightrope.optimize import SolverSettings
 
@@ -308,7 +337,9 @@ def _work(question: Question, graph: Any) -> Callable[..., Any]:
     return functools.partial(tightrope.design, graph, level, consumer)
 
 
-def run(question: Question, limit: float, variants: Sequence[Settings]) -> list[Outcome]:
+def run(
+    question: Question, limit: float, variants: Sequence[Settings]
+) -> list[Outcome]:
     """Answer one question with each of the settings."""
     words = [sys.executable, "-W", "ignore", "-m", "benchmarks.suite", "--limit", str(limit),
              "--ask", json.dumps(asdict(question)), "--settings", json.dumps(variants)]  # fmt: skip
@@ -336,7 +367,10 @@ def _outcome(question: Question, limit: float, lines: list[dict[str, Any]]) -> O
     *told, status = lines
     known = {key: value for line in told for key, value in line.items()}
     times = [line["at"] for line in told if "at" in line]
-    nodes, gap = size_of(question), min((line["gap"] for line in told if "gap" in line), default=1)
+    nodes, gap = (
+        size_of(question),
+        min((line["gap"] for line in told if "gap" in line), default=1),
+    )
     if "seconds" in known:
         ended = "certified" if known["certified"] else "uncertified"
         silence = float(np.diff(times).max())
@@ -351,7 +385,10 @@ def _outcome(question: Question, limit: float, lines: list[dict[str, Any]]) -> O
 
 
 def run_all(
-    questions: Iterable[Question], limit: float, workers: int, variants: Sequence[Settings]
+    questions: Iterable[Question],
+    limit: float,
+    workers: int,
+    variants: Sequence[Settings],
 ) -> Iterator[list[Outcome]]:
     """Answer questions with each of the settings, so many at a time, in their order."""
     with ThreadPoolExecutor(workers) as pool:
@@ -375,9 +412,13 @@ def summary(outcomes: list[Outcome]) -> str:
 def options(description: str) -> argparse.ArgumentParser:
     """Return the options that the suite and the ablation share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--limit", type=float, default=30.0, help="processor seconds for each")
+    parser.add_argument(
+        "--limit", type=float, default=30.0, help="processor seconds for each"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 2)
-    parser.add_argument("--out", type=Path, help="write the outcomes into this JSON file")
+    parser.add_argument(
+        "--out", type=Path, help="write the outcomes into this JSON file"
+    )
     return parser
 
 
@@ -386,16 +427,24 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--most", type=int, default=400, help="answers at most")
-    parser.add_argument("--kind", default="one", choices=("one", "averse", "many", "limit"))
-    parser.add_argument("--only", default="", help="questions whose line contains this text")
+    parser.add_argument(
+        "--kind", default="one", choices=("one", "averse", "many", "limit")
+    )
+    parser.add_argument(
+        "--only", default="", help="questions whose line contains this text"
+    )
     parser.add_argument(
         "--settings",
         type=json.loads,
         default=[{}],
         help="JSON list of fields; --ask takes many",
     )
-    parser.add_argument("--ask", type=json.loads, help="one question as JSON, in this process")
-    parser.add_argument("--rounds", action="store_true", help="with --ask: print every round")
+    parser.add_argument(
+        "--ask", type=json.loads, help="one question as JSON, in this process"
+    )
+    parser.add_argument(
+        "--rounds", action="store_true", help="with --ask: print every round"
+    )
     asked = parser.parse_args()
     if asked.ask is not None:
         given = {**asked.ask, "prior": tuple(asked.ask["prior"])}
@@ -414,7 +463,9 @@ def main() -> None:
             print(f"  {one.status}: python -m benchmarks.suite --ask "
                   f"'{json.dumps(asdict(one.question), ensure_ascii=False)}'")  # fmt: skip
     if asked.out:
-        asked.out.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
+        asked.out.write_text(
+            json.dumps([asdict(one) for one in outcomes], indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import Any
 
 import psutil
 
+from tightrope.progress import Progress
 from tightrope.studies import Study, run_study
 
 QUERIES = ["sum(3,3)", "sum(4,3)", "sum(5,2)", "sum(6,3)"]
@@ -49,7 +50,9 @@ def measure(study: Study, out: Path, workers: int) -> dict[str, Any]:
     before: dict[int, float] = {}
     after: dict[int, float] = {}
 
-    def told(done: int, total: int) -> None:
+    def report(now: Progress) -> None:
+        done = int(now.done)
+        total = int(now.total or 0)
         moments.append((time.perf_counter(), done))
         # Workers have loaded what they need by their first chunk.
         if len(moments) != 2 and done < total:
@@ -61,7 +64,7 @@ def measure(study: Study, out: Path, workers: int) -> dict[str, Any]:
                 seen[child.pid] = times.user + times.system
 
     own = time.process_time()
-    outcome = run_study(study, out, workers=workers, progress=told)
+    outcome = run_study(study, out, workers=workers, progress=report)
     (first, some), (last, total) = moments[1], moments[-1]
     return {
         "workers": workers,
@@ -89,7 +92,9 @@ def killed_twice(study: Study, out: Path, designs: int) -> list[int]:
         running = subprocess.Popen(command, **quiet)
         while len(list(parts.glob("*.parquet"))) < share * study.chunk_count:
             if running.poll() is not None:
-                raise SystemExit("the study ended before it could be killed: ask for more designs")
+                raise SystemExit(
+                    "the study ended before it could be killed: ask for more designs"
+                )
             time.sleep(0.02)
         running.kill()
         running.wait()
@@ -106,9 +111,14 @@ def main() -> None:
     study = Study.of(QUERIES, levels(given.designs), priors=PRIORS, losses=LOSSES)
     with tempfile.TemporaryDirectory() as folder:
         outs = [Path(folder) / f"{number}.parquet" for number in range(5)]
-        runs = [measure(study, out, n) for n, out in zip((1, 2, 2, 1), outs, strict=False)]
+        runs = [
+            measure(study, out, n) for n, out in zip((1, 2, 2, 1), outs, strict=False)
+        ]
         one, two = (
-            max((run for run in runs if run["workers"] == n), key=itemgetter("designs_per_second"))
+            max(
+                (run for run in runs if run["workers"] == n),
+                key=itemgetter("designs_per_second"),
+            )
             for n in (1, 2)
         )
         had = killed_twice(study, outs[-1], given.designs)
@@ -136,7 +146,9 @@ def main() -> None:
 
 
 def show(result: dict[str, Any]) -> None:
-    print(f"{result['designs']:,} designs in {result['chunks']} chunks, {result['bytes']:,} bytes")
+    print(
+        f"{result['designs']:,} designs in {result['chunks']} chunks, {result['bytes']:,} bytes"
+    )
     print(f"{'workers':>7} {'wall s':>7} {'start s':>8} {'designs/s':>10}  processor s")
     for one in (result["one"], result["two"]):
         work = ", ".join(f"{seconds:.1f}" for seconds in one["worker_cpu_seconds"])

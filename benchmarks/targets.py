@@ -54,7 +54,9 @@ class Verdict:
 
 def judge(target: Target, results: Results) -> Verdict:
     """Return whether the results reach a target."""
-    rows = {row["name"]: row for row in results.get(target.comparison, {}).get("rows", ())}
+    rows = {
+        row["name"]: row for row in results.get(target.comparison, {}).get("rows", ())
+    }
     if any(name not in rows for name in target.rows):
         return Verdict(target, "", UNKNOWN)
     by = results[target.comparison]["by"]
@@ -75,7 +77,9 @@ def judge(target: Target, results: Results) -> Verdict:
     return Verdict(target, text, REACHED if good else MISSED)
 
 
-def _measured(measure: str, row: Mapping[str, Any], by: str) -> tuple[float, int] | None:
+def _measured(
+    measure: str, row: Mapping[str, Any], by: str
+) -> tuple[float, int] | None:
     """Return a value, and whether it is a lower (+1) or an upper bound (-1) only."""
     kind, _, name = measure.partition(":")
     results = {way: Result.read(found) for way, found in row["results"].items()}
@@ -84,7 +88,11 @@ def _measured(measure: str, row: Mapping[str, Any], by: str) -> tuple[float, int
         return None
     if kind == "ratio":
         theirs = results.get(name, Result("no"))
-        ratio = None if theirs.status == "no" else show.ratio_of(ours.times(by), theirs.times(by))
+        ratio = (
+            None
+            if theirs.status == "no"
+            else show.ratio_of(ours.times(by), theirs.times(by))
+        )
         return None if ratio is None else (ratio.value, ratio.bound)
     if kind == "seconds":
         return ours.times(by).median, 1 if ours.status == "over" else 0
@@ -129,7 +137,14 @@ _COUNTS = tuple(f"solve-counts-{n}" for n in (10_000, 99_856, 1_000_000))
 _GRID = tuple(f"counts-121-{loss}{prior}" for loss in ("binary", "distance")
               for prior in ("", "-uniform"))  # fmt: skip
 _PROVED = ("band-160-absolute", "band-160-binary", *_GRID)
-_LARGE_PAIRS = ("square-yes", "square-no", "wide-yes", "wide-joined", "wide-no", "tall-yes")
+_LARGE_PAIRS = (
+    "square-yes",
+    "square-no",
+    "wide-yes",
+    "wide-joined",
+    "wide-no",
+    "tall-yes",
+)
 _BORDER = tuple(f"border-{power}-{side}" for power in (3, 6, 9, 12)
                 for side in ("inside", "outside"))  # fmt: skip
 

@@ -67,10 +67,14 @@ def tightrope(kind: str, size: int) -> Work:
     graph = tr.query(f"sum({size // width},{width})").graph
     size = graph.size
     if kind in ("path", "band"):
-        consumer = tr.Consumer.of(graph, prior=prior_of("random", size), loss="absolute")
+        consumer = tr.Consumer.of(
+            graph, prior=prior_of("random", size), loss="absolute"
+        )
         made = tr.prove(tr.design(graph, "ln(2)", consumer))
     else:
-        channel = tight_constraints(graph, 1) if kind == "tight" else geometric(graph, 1)
+        channel = (
+            tight_constraints(graph, 1) if kind == "tight" else geometric(graph, 1)
+        )
         made = certify(channel, graph, 1)
     data = made.to_bytes()
 

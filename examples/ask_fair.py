@@ -20,20 +20,23 @@ def main() -> None:
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp())
     os.environ.setdefault("TIGHTROPE_CACHE", str(folder / "mechanisms"))
+    questions = read_job((DATA / "fair.sql").read_text(encoding="utf-8"))
     job = plan(
-        read_job((DATA / "fair.sql").read_text(encoding="utf-8")),
+        questions,
         epsilon=1,
         data=sm.datasets.fair.load_pandas().data,
         facts=DATA / "fair.toml",
         ledger=folder / "ledger.db",
     )
-    print(f"{len(job.questions)} questions will cost ε = {job.cost}; nothing is paid yet.\n")
+    print(
+        f"{len(questions)} questions will cost ε = {job.cost}; nothing is paid yet.\n"
+    )
     answers = ask_all(job)
     for answer in answers:
         print(f"{answer.name} (ε = {answer.epsilon})")
         print(f"{answer}\n")
     took = time.perf_counter() - started
-    print(f"paid {sum(one.charged for one in answers)}, left {answers[-1].remaining}", end="; ")
+    print(f"paid {job.cost}, left {answers[-1].remaining}", end="; ")
     print(f"{took:.0f} s, with designs and proofs")
 
 

@@ -16,7 +16,11 @@ from statsmodels.datasets import fair
 from tightrope.cli import main as tightrope
 
 OUT = Path("demo")
-TABLE, FACTS, REPORT = str(OUT / "fair.csv"), str(OUT / "tightrope.toml"), str(OUT / "report.html")
+TABLE, FACTS, REPORT = (
+    str(OUT / "fair.csv"),
+    str(OUT / "tightrope.toml"),
+    str(OUT / "report.html"),
+)
 LEDGER, RECEIPT = str(OUT / "ledger.db"), str(OUT / "receipt.json")
 #: Two counts of the same people at once: one person may be in both.
 QUESTION = (
@@ -30,7 +34,7 @@ ASK = ["ask", QUESTION, "--epsilon", "1", "--facts", FACTS, "--ledger", LEDGER]
 STEPS = [
     (
         "A survey of 6,366 people. First: what is public about it, without looking at a row.",
-        ["init", "fair.csv", "--population", "6366", "--budget", "2",
+        ["init", TABLE, "--population", "6366", "--budget", "2",
          *COLUMNS, "--out", FACTS],
     ),
     (
@@ -56,11 +60,17 @@ def show_numbers(console: Console) -> None:
 
     receipt = json.loads(Path(RECEIPT).read_text(encoding="utf-8"))
     usual = usual_error(receipt["query"], receipt["neighbours"], receipt["epsilon"])
-    table = Table("", "published", "margin (95 %)", "margin with independent noise", box=None)
+    table = Table(
+        "", "published", "margin (95 %)", "margin with independent noise", box=None
+    )
     ends = zip(receipt["answer"], receipt["interval"]["low"], receipt["interval"]["high"],
                strict=True)  # fmt: skip
-    for name, (number, low, high) in zip(("had affairs", "are religious"), ends, strict=True):
-        table.add_row(name, f"{number:,}", f"± {max(number - low, high - number)}", f"± {usual}")
+    for name, (number, low, high) in zip(
+        ("had affairs", "are religious"), ends, strict=True
+    ):
+        table.add_row(
+            name, f"{number:,}", f"± {max(number - low, high - number)}", f"± {usual}"
+        )
     console.print(table)
 
 
@@ -72,15 +82,21 @@ def main() -> int:
     for number, (says, words) in enumerate(STEPS, 1):
         console.rule(f"{number} of {len(STEPS)}", align="left")
         console.print(says, style="bold")
-        shown = " ".join(f'"{word}"' if set(word) & set(" (,*") else word for word in words)
-        console.print(f"$ tightrope {shown}\n", style="dim", markup=False, soft_wrap=True)
+        shown = " ".join(
+            f'"{word}"' if set(word) & set(" (,*") else word for word in words
+        )
+        console.print(
+            f"$ tightrope {shown}\n", style="dim", markup=False, soft_wrap=True
+        )
         code = tightrope(words)
         if code:
             return code
         console.print()
     console.rule("Published", align="left")
     show_numbers(console)
-    console.print(f"\nOpen {REPORT} in a browser: it opens with this table.", style="bold")
+    console.print(
+        f"\nOpen {REPORT} in a browser: it opens with this table.", style="bold"
+    )
     return 0
 
 

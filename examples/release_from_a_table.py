@@ -13,7 +13,10 @@ from tightrope.publish import Column, OverBudget
 def main() -> None:
     folder = Path(tempfile.mkdtemp())
     table = folder / "people.csv"
-    lines = ["name,smokes", *(f"p{i},{'yes' if i % 3 == 0 else 'no'}" for i in range(90))]
+    lines = [
+        "name,smokes",
+        *(f"p{i},{'yes' if i % 3 == 0 else 'no'}" for i in range(100)),
+    ]
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     count = tr.query("count(100)")
     consumer = tr.Consumer.of(count.graph, prior="uniform", loss="absolute")
@@ -31,7 +34,9 @@ def main() -> None:
         except OverBudget as refused:
             print(f"refused: {refused}")
         else:
-            print(f"answer {released.answer} for ε = {released.epsilon}, left {released.remaining}")
+            print(
+                f"answer {released.answer} for ε = {released.epsilon}, left {released.remaining}"
+            )
 
 
 if __name__ == "__main__":

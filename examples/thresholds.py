@@ -12,7 +12,9 @@ def main() -> None:
     for text, published in (("sum(150,5)", 0.8), ("counts(30,2)", 0.9)):
         graph = tr.query(text).graph
         rough, true = exists(graph, tolerance=1e-4).minimum, exists(graph).minimum
-        print(f"{text}: {rough} if entries down to -0.0001 are let through, {true:.6f} in truth")
+        print(
+            f"{text}: {rough} if entries down to -0.0001 are let through, {true:.6f} in truth"
+        )
         near = (round(true + 1e-6, 6), true - 1e-6)
         proved = [Phi(graph, level).solve_ones().positive for level in near]
         print(f"  just above: {proved[0]}, just below: {proved[1]}, rounding included")

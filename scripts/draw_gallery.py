@@ -25,7 +25,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             exec(compile(code, str(PAGE), "exec"), {"__name__": "__main__"})
             for drawn in Path().glob("*.svg"):
-                kept = next(name for name in PICTURE.findall(text) if name.endswith(f"/{drawn}"))
+                kept = next(
+                    name for name in PICTURE.findall(text) if name.endswith(f"/{drawn}")
+                )
                 shutil.copyfile(drawn, PAGE.parent / kept)
                 print(kept)
 

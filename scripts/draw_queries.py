@@ -45,7 +45,10 @@ def positions(name: str, graph: AnswerGraph) -> list[Point]:
     if name == "histogram":
         corners = around(3)
         centre = [
-            tuple(sum(c * p[k] for c, p in zip(label, corners, strict=True)) for k in (0, 1))
+            tuple(
+                sum(c * p[k] for c, p in zip(label, corners, strict=True))
+                for k in (0, 1)
+            )
             for label in labels
         ]
         return [(float(x), float(y)) for x, y in centre]
@@ -80,7 +83,10 @@ def picture(name: str, graph: AnswerGraph, title: str) -> str:
     height = 120 if row else round(tall * scale) + 2 * margin
     width = round(wide * scale) + 2 * margin
     base = 55 if row else margin
-    points = [(margin + (x - min(xs)) * scale, base + (y - min(ys)) * scale) for x, y in places]
+    points = [
+        (margin + (x - min(xs)) * scale, base + (y - min(ys)) * scale)
+        for x, y in places
+    ]
     small = graph.size > 12
     radius = 5 if small else 11
     lines = [
@@ -89,7 +95,10 @@ def picture(name: str, graph: AnswerGraph, title: str) -> str:
         f"<title>{title}</title>",
         f'<rect width="{width}" height="{height}" rx="6" fill="{PAPER}"/>',
         f'<g fill="none" stroke="{EDGE}" stroke-width="1.2">',
-        *(edge(points[i], points[j], bend(name, graph, i, j)) for i, j in graph.edges()),
+        *(
+            edge(points[i], points[j], bend(name, graph, i, j))
+            for i, j in graph.edges()
+        ),
         "</g>",
         f'<g fill="{NODE}" stroke="{INK}">',
         *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>' for x, y in points),
@@ -171,10 +180,11 @@ def tables() -> dict[str, str]:
     ]
     graphs = ["| graph | what it is | parameters | drawn |", "|---|---|---|---|"]
     for family in FAMILIES.values():
-        parameters = "; ".join(f"*{p.name}* {p.meaning}" for p in family.parameters) or "none"
-        head = (
-            f"| `{family.signature}`<br>e.g. `{family.example}` | {family.meaning} | {parameters}"
+        parameters = (
+            "; ".join(f"*{p.name}* {p.meaning}" for p in family.parameters) or "none"
         )
+        asked = f"`{family.signature}`<br>e.g. `{family.example}`"
+        head = f"| {asked} | {family.meaning} | {parameters}"
         if family.is_graph:
             graphs.append(f"{head} | {shown(family, Neighbours.CHANGE_ONE)} |")
         else:

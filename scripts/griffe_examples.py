@@ -24,7 +24,8 @@ class FencedExamples(Extension):
         heading = HEADING.search(text)
         end = heading.start() if heading else len(text)
         before = EXAMPLE.sub(
-            lambda found: f"```pycon\n{found[0].rstrip()}\n```\n\n", text[:end].rstrip() + "\n"
+            lambda found: f"```pycon\n{found[0].rstrip()}\n```\n\n",
+            text[:end].rstrip() + "\n",
         )
         obj.docstring.value = f"{before.rstrip()}\n\n{text[end:]}".rstrip()
 

@@ -19,7 +19,8 @@ WORDS = ("answer graph", "remap", "route", "regular prior", "tight constraints",
          "maximally general", "prices", "Dobrushin utility")  # fmt: skip
 #: What is left as it is: links, code, formulas, headings and tags.
 KEPT = re.compile(
-    r"(<(?:a|code|pre|math|h[1-6])\b.*?</(?:a|code|pre|math|h[1-6])>|<[^>]*>)", re.DOTALL
+    r"(<(?:a|code|pre|math|h[1-6])\b.*?</(?:a|code|pre|math|h[1-6])>|<[^>]*>)",
+    re.DOTALL,
 )
 ROW = re.compile(r"^\| ([^|]+) \| (.+?) \| `[^`]+` \|$", re.MULTILINE)
 RUN = re.compile(r"^( *```+ *python) run(?: on)? *$", re.MULTILINE)
@@ -32,6 +33,11 @@ DISPLAY = re.compile(
 )
 #: A formula on lines of its own in a page.
 FENCED = re.compile(r"^```math\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+#: The title of a part of the navigation.
+PART = re.compile(
+    r'<label class="md-nav__title" for="(__nav_\w+)">.*?</span>\s*(.*?)\s*</label>',
+    re.DOTALL,
+)
 ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):<code>(~?)([\w.]+)</code>")
 
 
@@ -44,10 +50,25 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(text: str, page: Any = None, **_: Any) -> str:
     """Draw the formulas, shorten the roles that came from docstrings, and explain first words."""
     text = MATH.sub(lambda found: formula(found[1] or found[2], "inline"), text)
-    text = DISPLAY.sub(lambda found: formula(re.sub(r"<.*?>", "", found[1]), "block"), text)
+    text = DISPLAY.sub(
+        lambda found: formula(re.sub(r"<.*?>", "", found[1]), "block"), text
+    )
     text = ROLE.sub(lambda found: f"<code>{short(*found.groups())}</code>", text)
     place = "" if page is None else page.file.src_uri
     return text if place in ("", "glossary.md") else explained(text, place.count("/"))
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what the theme leaves without a name for screen readers."""
+    search = '<div class="md-search" data-md-component="search" role="dialog"'
+    output = output.replace(search, f'{search} aria-label="Search"')
+    # The theme names a part's list of pages by a label that is empty where the part has a page.
+    titles = dict(PART.findall(output))
+    return re.sub(
+        r'aria-labelledby="(__nav_\w+)_label"',
+        lambda found: f'aria-label="{titles[found[1]]}"',
+        output,
+    )
 
 
 def explained(text: str, depth: int) -> str:
@@ -72,15 +93,29 @@ def terms() -> dict[str, str]:
     """Return the words that are not everyday English, with their meaning in the glossary."""
     known = dict(ROW.findall(GLOSSARY.read_text(encoding="utf-8")))
     plain = {word: re.sub(r"[`*\\]", "", known[word]) for word in WORDS}
-    spelled = {"tight constraints": "tight.constraints", "regular prior": "regular priors?"}
-    spelled |= {"remap": "remaps?", "route": "routes?", "answer graph": "answer graphs?"}
+    spelled = {
+        "tight constraints": "tight.constraints",
+        "regular prior": "regular priors?",
+    }
+    spelled |= {
+        "remap": "remaps?",
+        "route": "routes?",
+        "answer graph": "answer graphs?",
+    }
     return {spelled.get(word, word): meaning for word, meaning in plain.items()}
 
 
 def formula(escaped: str, display: str) -> str:
     drawn = str(convert(html.unescape(escaped).strip(), display=display))
-    # A wide formula scrolls by itself, not the page.
-    return f'<div style="overflow-x: auto">{drawn}</div>' if display == "block" else drawn
+    # A wide formula scrolls by itself, not the page. A short one stays in its line.
+    if display == "block":
+        return f'<div class="scrolls" tabindex="0">{drawn}</div>'
+    # What scrolls can have the focus: the keyboard reaches all of it.
+    return (
+        f'<span class="wide" tabindex="0">{drawn}</span>'
+        if len(escaped) > 48
+        else drawn
+    )
 
 
 def short(tilde: str, name: str) -> str:

@@ -56,7 +56,11 @@ def _section(words: str, command: Any) -> str:
 
 def _flag(option: Any) -> str:
     names = ", ".join(option.opts)
-    return names if option.is_flag else f"{names} {option.metavar or option.type.name.upper()}"
+    return (
+        names
+        if option.is_flag
+        else f"{names} {option.metavar or option.type.name.upper()}"
+    )
 
 
 def _cell(parameter: Any) -> str:

@@ -17,7 +17,13 @@ MARK = "<!-- below: written by scripts/write_papers_pages.py -->\n"
 def papers_line(row: Row) -> str:
     """Return one line of the table of claims."""
     said = f"**{_cell(row.result)}**: {_cell(row.statement)}"
-    cells = (said, _cell(row.claimed), _cell(row.computed), _verdict(row), f"`{row.function}`")
+    cells = (
+        said,
+        _cell(row.claimed),
+        _cell(row.computed),
+        _verdict(row),
+        f"`{row.function}`",
+    )
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -35,7 +41,9 @@ def corrections_section(row: Row) -> str:
 def papers_page(rows: tuple[Row, ...]) -> str:
     """Return everything below the mark of docs/papers.md."""
     matched = sum(row.verdict == "match" for row in rows)
-    text = f"\n{len(rows)} claims: {matched} match, {len(rows) - matched} are corrected.\n"
+    text = (
+        f"\n{len(rows)} claims: {matched} match, {len(rows) - matched} are corrected.\n"
+    )
     for letter in PAPERS:
         text += f"\n## Paper {letter}\n\n"
         text += "| claim | printed | computed | verdict | function |\n|---|---|---|---|---|\n"
@@ -45,7 +53,9 @@ def papers_page(rows: tuple[Row, ...]) -> str:
 
 def corrections_page(rows: tuple[Row, ...]) -> str:
     """Return everything below the mark of docs/corrections.md."""
-    return "".join(corrections_section(row) for row in rows if row.verdict == "corrected")
+    return "".join(
+        corrections_section(row) for row in rows if row.verdict == "corrected"
+    )
 
 
 def rewritten(page: str, below: str) -> str:
@@ -70,9 +80,14 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     rows = reproduce()
-    for name, below in (("papers", papers_page(rows)), ("corrections", corrections_page(rows))):
+    for name, below in (
+        ("papers", papers_page(rows)),
+        ("corrections", corrections_page(rows)),
+    ):
         path = DOCS / f"{name}.md"
-        path.write_text(rewritten(path.read_text(encoding="utf-8"), below), encoding="utf-8")
+        path.write_text(
+            rewritten(path.read_text(encoding="utf-8"), below), encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

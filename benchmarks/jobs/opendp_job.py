@@ -21,7 +21,12 @@ def answers(path):
     keys = pl.LazyFrame(pairs, schema=["religious", "rate_marriage"], orient="row")
     years = pl.col("educ").fill_null(14)
     count = context.query().filter(pl.col("affairs") > 0).select(dp.len())
-    table = context.query().group_by("religious", "rate_marriage").agg(dp.len()).with_keys(keys)
+    table = (
+        context.query()
+        .group_by("religious", "rate_marriage")
+        .agg(dp.len())
+        .with_keys(keys)
+    )
     total = context.query().select(years.dp.sum(bounds=(9, 20)))
     median = context.query().select(years.dp.median(candidates=list(range(9, 21))))
     cells = table.release().collect().sort("religious", "rate_marriage")

@@ -21,7 +21,9 @@ educ = { bounds = [9, 20] }
 
 def answers(path):
     def ask(sql):
-        return tr.ask(sql, epsilon="1/4", data=path, facts=parse_facts(FACTS), ledger="ledger.db")
+        return tr.ask(
+            sql, epsilon="1/4", data=path, facts=parse_facts(FACTS), ledger="ledger.db"
+        )
 
     table = ask(
         "select religious, rate_marriage, count(*) from fair group by religious, rate_marriage"

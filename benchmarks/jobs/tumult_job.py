@@ -19,11 +19,15 @@ def answers(path):
         protected_change=AddOneRow(),
     )
     share = PureDPBudget(0.25)
-    keys = KeySet.from_dict({"religious": [1, 2, 3, 4], "rate_marriage": [1, 2, 3, 4, 5]})
+    keys = KeySet.from_dict(
+        {"religious": [1, 2, 3, 4], "rate_marriage": [1, 2, 3, 4, 5]}
+    )
     count = session.evaluate(QueryBuilder("fair").filter("affairs > 0").count(), share)
     table = session.evaluate(QueryBuilder("fair").groupby(keys).count(), share)
     total = session.evaluate(QueryBuilder("fair").sum("educ", low=9, high=20), share)
-    median = session.evaluate(QueryBuilder("fair").median("educ", low=9, high=20), share)
+    median = session.evaluate(
+        QueryBuilder("fair").median("educ", low=9, high=20), share
+    )
     cells = table.orderBy("religious", "rate_marriage").collect()
     return {
         "count": count.first()[0],

@@ -32,7 +32,9 @@ def main() -> None:
             city = pick(chance, REGIONS[region][1])
             smokes = "yes" if chance.random() < (0.35 if age < 40 else 0.2) else "no"
             income = min(200, max(0, round(chance.lognormvariate(3.5, 0.6))))
-            table.writerow([number, age, chance.choice("fm"), region, city, smokes, income])
+            table.writerow(
+                [number, age, chance.choice("fm"), region, city, smokes, income]
+            )
 
 
 if __name__ == "__main__":
