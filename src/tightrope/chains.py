@@ -46,7 +46,7 @@ from tightrope.graphs import AnswerGraph
 from tightrope.optimize import design
 from tightrope.optimize.finer import best_finer
 
-Source = Mechanism | Channel | str | os.PathLike[str]
+MechanismSource = Mechanism | Channel | str | os.PathLike[str]
 
 #: Binary places of the remap in a file: rounding it down moves less than 2^-64 for each output.
 REMAP_BITS = 64
@@ -102,7 +102,7 @@ class PairProof:
 
 
 def sharpening(
-    coarse: Source, fine: Source, graph: AnswerGraph | None = None
+    coarse: MechanismSource, fine: MechanismSource, graph: AnswerGraph | None = None
 ) -> Sharpening:
     r"""Decide whether a coarse output can be sharpened later at the price of the fine one.
 
@@ -427,7 +427,7 @@ def _is_private(columns: Integers, graph: AnswerGraph, level: Epsilon) -> bool:
     return True
 
 
-def _read(source: Source) -> Mechanism | Channel:
+def _read(source: MechanismSource) -> Mechanism | Channel:
     return Mechanism(source) if isinstance(source, str | os.PathLike) else source
 
 

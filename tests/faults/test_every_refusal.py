@@ -24,7 +24,7 @@ from tests.forged import nodes_of, unpack
 
 from tightrope.certify import judge, verify
 from tightrope.certify.kernel import format as file_format, verdict
-from tightrope.certify.kernel.duals import Multipliers
+from tightrope.certify.kernel.duals import MultiplierKind
 from tightrope.certify.make import encode
 from tightrope.certify.theorems import phi, unbounded, window
 from tightrope.lattices import Lattice
@@ -687,7 +687,7 @@ QUESTIONS = [
 def negative_multiplier():
     """An expander is not trusted: it might send a negative amount. The present one does not."""
 
-    class Wrong(Multipliers):
+    class Wrong(MultiplierKind):
         @classmethod
         def arcs_of(cls, consumer, prices):
             for start, end, value in super().arcs_of(consumer, prices):

@@ -249,17 +249,17 @@ class Answer:
         more = [f"{title}, usual noise" for title in self.titles] if usual else []
         lines = [[*self.keys, *_woven(self.titles, more)]]
         return lines + [
-            [*map(_name, names), *_woven(map(str, told), beside)]
-            for names, told in self.rows
+            [*map(_name, names), *_woven(map(str, cells), beside)]
+            for names, cells in self.rows
         ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each group, with the ends of the intervals."""
         found = []
         about = about_text(self.about)
-        for names, told in self.rows:
+        for names, cells in self.rows:
             line: dict[str, Any] = dict(zip(self.keys, names, strict=True))
-            for title, one in zip(self.titles, told, strict=True):
+            for title, one in zip(self.titles, cells, strict=True):
                 # Missing is None, so that data frames read it as a missing number.
                 line[title] = None if one == MISSING else _plain(one.value)
                 if one.low is not None:
@@ -307,8 +307,8 @@ class Answer:
             figure.subplots(1, len(some), squeeze=False)[0], some, strict=True
         ):
             place = self.titles.index(word)
-            for y, (_, told) in enumerate(self.rows):
-                one = told[place]
+            for y, (_, cells) in enumerate(self.rows):
+                one = cells[place]
                 # An answer by scores has a note instead of an interval: nothing to draw.
                 if one.low is not None and one.high is not None:
                     axes.plot(
@@ -323,7 +323,7 @@ class Answer:
 
     def _with_intervals(self) -> list[str]:
         """Return the titles that a picture shows: whole numbers have no interval."""
-        columns = zip(*(told for _, told in self.rows), strict=True)
+        columns = zip(*(cells for _, cells in self.rows), strict=True)
         return [
             title
             for title, column in zip(self.titles, columns, strict=True)
@@ -339,9 +339,9 @@ class Answer:
             "rows": [
                 {
                     **dict(zip(self.keys, names, strict=True)),
-                    **_cells(self.titles, told),
+                    **_cells(self.titles, cells),
                 }
-                for names, told in self.rows
+                for names, cells in self.rows
             ],
             "confidence": float(self.confidence),
             "simultaneous": self.simultaneous,
@@ -374,8 +374,8 @@ class Answer:
 
     def _repr_html_(self) -> str:
         head, *lines = self.table()
-        told = "; ".join(f"{word}: {text}" for word, text in self.facts().items())
-        under = " ".join([f"{told}.", *self.notes])
+        stated = "; ".join(f"{word}: {text}" for word, text in self.facts().items())
+        under = " ".join([f"{stated}.", *self.notes])
         return f"{html_table(lines, head)}<p>{escape(under)}</p>"
 
 
@@ -411,14 +411,14 @@ def _crossed(
 ) -> list[list[str]]:
     """Return a table with its last column across, and what is known of its margins around it."""
     *before, across = table.keys
-    texts = {names: ", ".join(map(str, told)) for names, told in table.rows}
+    texts = {names: ", ".join(map(str, cells)) for names, cells in table.rows}
     # Margins by the other columns, by the last one, and the total.
     for keys in (tuple(before), (across,), ()):
-        for names, told in margins[keys].rows if keys in margins else ():
+        for names, cells in margins[keys].rows if keys in margins else ():
             known = dict(zip(keys, names, strict=True))
             # None in a place marks what a margin sums over.
             place = tuple(known.get(key) for key in table.keys)
-            texts[place] = ", ".join(map(str, told))
+            texts[place] = ", ".join(map(str, cells))
     columns = list(dict.fromkeys(names[-1] for names in texts))
     lines = list(dict.fromkeys(names[:-1] for names in texts))
     # What is summed over is last: the table itself comes first.
@@ -479,9 +479,9 @@ def whole_note(
     >>> whole_note(rows, {"f": 0, "m": 5})[-64:]
     '1 of 2 is negative); here they differ by at most 2.5 from those.'
     """
-    negative = sum(told[0].value < 0 for told in rows.values())
+    negative = sum(cells[0].value < 0 for cells in rows.values())
     # Distance in people between the consistent whole numbers and the unbiased ones.
-    furthest = max(abs(told[0].value - numbers[name]) for name, told in rows.items())
+    furthest = max(abs(cells[0].value - numbers[name]) for name, cells in rows.items())
     many = f"{negative} of {len(rows)} {'is' if negative == 1 else 'are'} negative"
     return (
         "Whole numbers are margins of one table of people, so that all tables agree. They are "
@@ -537,7 +537,7 @@ def _without_receipt(release: Release) -> dict[str, Any]:
 
 
 def _cells(
-    titles: Sequence[str], told: Sequence[Estimate]
+    titles: Sequence[str], cells: Sequence[Estimate]
 ) -> dict[str, dict[str, Any]]:
     return {
         title: {
@@ -546,7 +546,7 @@ def _cells(
             "high": _plain(one.high),
         }
         | ({"note": one.note} if one.note else {})
-        for title, one in zip(titles, told, strict=True)
+        for title, one in zip(titles, cells, strict=True)
     }
 
 
@@ -565,7 +565,7 @@ def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
 def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[Any]) -> str:
     """Say what was published with a receipt: every number and its interval, by the groups.
 
-    What cannot be computed, as without its mechanism, is told as it was drawn.
+    What cannot be computed, as without its mechanism, is shown as it was drawn.
 
     >>> published_text({"answer": 3, "reading": {"kind": "sum", "offset": 20}}, [None])
     '23'
@@ -581,9 +581,9 @@ def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[Any]) -> str
     except (TightropeError, LookupError, TypeError, ValueError):
         # An entry of another version may say what is not known here: no list fails on it.
         return label_text(tuple(drawn) if isinstance(drawn, list) else drawn)
-    lines = (": ".join(filter(None, [label_text(name), ", ".join(map(str, told))]))
-             for name, told in rows.items())  # fmt: skip
-    numbers = [one for told in rows.values() for one in told]
+    lines = (": ".join(filter(None, [label_text(name), ", ".join(map(str, cells))]))
+             for name, cells in rows.items())  # fmt: skip
+    numbers = [one for cells in rows.values() for one in cells]
     each = " each" if len(numbers) > 1 else ""
     level = (
         f" ({float(confidence * 100):g} %{each})"

@@ -191,29 +191,33 @@ class Disclosure:
         )
 
 
-def sp_800_226(told: Disclosure) -> dict[str, str]:
+def sp_800_226(disclosure: Disclosure) -> dict[str, str]:
     """Answer the factors of NIST SP 800-226, from the guarantee down to what it rests on."""
     # Beyond e^40 a number says nothing.
-    most = bound_text(math.exp(told.epsilon), 3) if told.epsilon < 40 else "e^ε"
+    most = (
+        bound_text(math.exp(disclosure.epsilon), 3)
+        if disclosure.epsilon < 40
+        else "e^ε"
+    )
     # NIST distinguishes pure and approximate differential privacy.
-    variant = "approximate" if told.delta else "pure"
-    confidence = f"{float(told.plan.confidence) * 100:.4g} %"
+    variant = "approximate" if disclosure.delta else "pure"
+    confidence = f"{float(disclosure.plan.confidence) * 100:.4g} %"
     return {
-        "Privacy parameter": f"{told.level}, {variant} differential privacy: no result is more "
-        f"than {most} times as likely with one person's data as with any other"
-        + (", except with probability δ." if told.delta else "."),
-        "Unit of privacy": f"Protected is {told.unit}.",
-        "Neighbouring tables": f"Protects {protected(told.table.neighbours.value)}; "
-        + ADJACENT[told.table.neighbours],
-        "What is not protected": told.public,
-        "Composition": told.budget,
+        "Privacy parameter": f"{disclosure.level}, {variant} differential privacy: "
+        f"no result is more than {most} times as likely with one person's data as with any other"
+        + (", except with probability δ." if disclosure.delta else "."),
+        "Unit of privacy": f"Protected is {disclosure.unit}.",
+        "Neighbouring tables": f"Protects {protected(disclosure.table.neighbours.value)}; "
+        + ADJACENT[disclosure.table.neighbours],
+        "What is not protected": disclosure.public,
+        "Composition": disclosure.budget,
         "Other releases": "What is published from the same people in another way, or from another "
         "ledger, is not counted here.",
-        "Mechanisms": f"{told.mechanisms}. {_DRAWN}",
+        "Mechanisms": f"{disclosure.mechanisms}. {_DRAWN}",
         "Utility": f"Every number has an interval that contains the true one with probability at "
-        f"least {confidence}. {told.quality}",
-        "Bias": f"Numbers are about {told.about}. The noise is the same for small and large "
-        f"groups: it is a larger share of a small one. {told.post_processing}",
+        f"least {confidence}. {disclosure.quality}",
+        "Bias": f"Numbers are about {disclosure.about}. The noise is the same for small and large "
+        f"groups: it is a larger share of a small one. {disclosure.post_processing}",
         "Trust": "Central model: whoever holds the table and runs the query sees it and is "
         "trusted. Readers, also all of them together, are not.",
         "Floating point": "Not used for weights, draws, levels or the ledger.",
@@ -227,40 +231,41 @@ def sp_800_226(told: Disclosure) -> dict[str, str]:
     }  # fmt: skip
 
 
-def registry_entry(told: Disclosure, publisher: Publisher) -> dict[str, Any]:
+def registry_entry(disclosure: Disclosure, publisher: Publisher) -> dict[str, Any]:
     """Return the entry for the registry of deployments, with the fields of all three tiers."""
     from tightrope import __version__
 
-    variant = "Approximate DP" if told.delta else "Pure DP"
-    parameters = {"epsilon": float(told.epsilon)}
-    if told.delta:
-        parameters["delta"] = float(told.delta)
-    sheet = sp_800_226(told)
-    in_series = "series" in told.receipts[-1]["charges"][0]
+    variant = "Approximate DP" if disclosure.delta else "Pure DP"
+    parameters = {"epsilon": float(disclosure.epsilon)}
+    if disclosure.delta:
+        parameters["delta"] = float(disclosure.delta)
+    sheet = sp_800_226(disclosure)
+    receipt = disclosure.receipts[-1]
+    in_series = "series" in receipt["charges"][0]
     basic = {
-        "name": told.title,
+        "name": disclosure.title,
         "data_curators": list(publisher.curators),
         "intended_use": publisher.use,
         "data_product_type": "Summary statistics",
         "data_product_region": publisher.region,
-        "description": f"{told.title}: {told.asked}",
-        "publication_date": told.date,
+        "description": f"{disclosure.title}: {disclosure.asked}",
+        "publication_date": disclosure.date,
     }
     if publisher.sector is not None:
         basic["data_product_sector"] = publisher.sector
     return {
-        "url_slug": slug(told.title),
+        "url_slug": slug(disclosure.title),
         "status": "Draft",
         "tier": 3,
         "deployment": {
             "basic": basic,
             "dp_variant": {
                 "variant_name": variant,
-                "data_domain": f"All tables of this kind: {told.about}.",
-                "unprotected_quantities": told.public,
+                "data_domain": f"All tables of this kind: {disclosure.about}.",
+                "unprotected_quantities": disclosure.public,
             },
             "privacy_loss": {
-                "privacy_unit": told.unit,
+                "privacy_unit": disclosure.unit,
                 "privacy_unit_details": sheet["Neighbouring tables"],
                 "privacy_parameters": parameters,
                 "privacy_parameters_details": sheet["Privacy parameter"],
@@ -272,7 +277,7 @@ def registry_entry(told: Disclosure, publisher: Publisher) -> dict[str, Any]:
                 "it; whoever reads the publication is not. "
                 + sheet["Security and access"],
                 "release_type": "Many releases" if in_series else "One release",
-                "release_type_details": told.budget,
+                "release_type_details": disclosure.budget,
                 "data_source_type": "Dynamic" if publisher.dynamic else "Static",
                 "data_source_type_details": "The table grows or changes between publications."
                 if publisher.dynamic
@@ -281,19 +286,19 @@ def registry_entry(told: Disclosure, publisher: Publisher) -> dict[str, Any]:
                 "access_type_details": "Readers get the published numbers and nothing else.",
             },
             "accounting": {
-                "post_processing": told.post_processing,
-                "composition": told.budget,
+                "post_processing": disclosure.post_processing,
+                "composition": disclosure.budget,
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": "Bounds and values of columns are "
-                f"declared, never read from the rows. Numbers are about {told.about}.",
+                f"declared, never read from the rows. Numbers are about {disclosure.about}.",
                 "mechanisms": f"Tightrope {__version__}. {sheet['Mechanisms']} {_SIDE_CHANNELS}",
-                "justification": f"{publisher.reasons} {told.quality}".strip(),
+                "justification": f"{publisher.reasons} {disclosure.quality}".strip(),
             },
             "administrative": {
                 "sources": publisher.sources or sheet["How to check"],
-                "notes": f"Receipt of the last draw: entry {told.receipts[-1]['position']} of "
-                f"ledger {told.receipts[-1]['ledger']}, hash {told.receipts[-1]['hash']}.",
+                "notes": f"Receipt of the last draw: entry {receipt['position']} of "
+                f"ledger {receipt['ledger']}, hash {receipt['hash']}.",
                 "registry_authors": list(publisher.authors or publisher.curators),
             },
         },

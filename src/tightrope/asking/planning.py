@@ -313,10 +313,12 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
-        told = [one.as_dict() for one in self.questions]
+        described = [one.as_dict() for one in self.questions]
         # What the JSON of an answer will say too, where there is one question.
         same = ("columns", "epsilon", "certified", "statement", "usual_loss")
-        alone = {name: told[0][name] for name in same} if len(told) == 1 else {}
+        alone = (
+            {name: described[0][name] for name in same} if len(described) == 1 else {}
+        )
         measured = [table for one in self.questions for table in one.measured]
         published = [
             {
@@ -332,7 +334,7 @@ class Plan:
             "remaining": None if self.remaining is None else str(self.remaining),
             "confidence": float(self.confidence),
             "simultaneous": all(one.simultaneous for one in self.questions),
-            "questions": told,
+            "questions": described,
             **({"plan": measured} if measured else {}),
             **({"published": published} if published else {}),
             **alone,
@@ -630,7 +632,7 @@ def ask_all(made: Plan, *, key: str | None = None) -> list[Answer]:
         One for each SELECT, and of a chain one for each level; with a relative error the last one,
         with the releases of all steps.
     """
-    # What cannot be told is refused before the charge.
+    # What cannot be shown is refused before the charge.
     _ = [
         (one.notes, one.usual, [part.errors for part in one.parts])
         for one in made.questions

@@ -11,9 +11,9 @@ from importlib.resources import files
 from typing import Any
 
 from tightrope.certify.expanders import tree as tree
-from tightrope.certify.kernel.consumer import Consumer as Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer as StatedConsumer
 from tightrope.certify.kernel.duals import (
-    Certificate as Certificate,
+    CertificateKind as CertificateKind,
     Shortfalls as Shortfalls,
 )
 from tightrope.certify.kernel.exponentials import level_bounds as level_bounds
@@ -81,13 +81,15 @@ from tightrope.certify.theorems.unbounded import (
 from tightrope.certify.theorems.window import window_graph as window_graph
 
 
-def proof_of(consumer: Consumer) -> type[Certificate]:
+def proof_of(consumer: StatedConsumer) -> type[CertificateKind]:
     """Return the kind of certificate that a consumer's file has."""
-    kind: type[Certificate] = CERTIFICATES[consumer.file.header["certificate"]["kind"]]
+    kind: type[CertificateKind] = CERTIFICATES[
+        consumer.file.header["certificate"]["kind"]
+    ]
     return kind
 
 
-def repairs(consumer: Consumer, prices: Array) -> Shortfalls:
+def repairs(consumer: StatedConsumer, prices: Array) -> Shortfalls:
     """Yield by how much which prices shall be decreased; nothing of this is believed."""
     proof: Any = proof_of(consumer)
     proposed = getattr(proof, "repairs", proof.shortfalls)

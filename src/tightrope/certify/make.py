@@ -89,9 +89,9 @@ def encode(
             {"name": name, "width": width, "count": len(flat), "bytes": sizes}
         )
         body += packed
-    told = {**header, "sections": described}
+    complete = {**header, "sections": described}
     # Canonical JSON (sorted keys, no spaces): equal designs have equal digests.
-    text = json.dumps(told, sort_keys=True, separators=(",", ":")).encode()
+    text = json.dumps(complete, sort_keys=True, separators=(",", ":")).encode()
     numbers = judge.VERSION.to_bytes(2, "little") + len(text).to_bytes(4, "little")
     data = b"".join([judge.MAGIC, numbers, text, *body])
     return data + hashlib.sha256(data).digest()
@@ -157,8 +157,8 @@ def graph_fields(graph: judge.Graph) -> tuple[dict[str, Any], Sections]:
         sections["edges"] = graph.edges
         if len(graph.lengths) > 1:
             sections["edge_lengths"] = graph.length
-    told = None if plain else [encode_label(x) for x in labels]
-    fields = {"nodes": graph.nodes, "labels": told, "edges": len(graph.edges)}
+    encoded = None if plain else [encode_label(x) for x in labels]
+    fields = {"nodes": graph.nodes, "labels": encoded, "edges": len(graph.edges)}
     return fields | {"lengths": [str(length) for length in graph.lengths]}, sections
 
 
@@ -298,7 +298,7 @@ class Limited:
     attack: ArrayLike | None = None
 
 
-def make_dual_feasible(consumer: judge.Consumer, sections: Sections) -> Fraction:
+def make_dual_feasible(consumer: judge.StatedConsumer, sections: Sections) -> Fraction:
     """Make the proposed numbers exact, where they stand; return the bound that they prove."""
     kind = consumer.file.header["certificate"]["kind"]
     proof = judge.proof_of(consumer)
@@ -325,7 +325,9 @@ def make_dual_feasible(consumer: judge.Consumer, sections: Sections) -> Fraction
     return proof.price_bound(consumer, prices)
 
 
-def _cut_steps(consumer: judge.Consumer, prices: NDArray[Any]) -> NDArray[np.int64]:
+def _cut_steps(
+    consumer: judge.StatedConsumer, prices: NDArray[Any]
+) -> NDArray[np.int64]:
     """Return for each edge of a path the last guess with its root before it, as differences."""
     costs, owed = judge.line_numbers(consumer, prices)
     right = judge.Side(costs, owed, consumer.alphas[0], consumer.power)
@@ -573,17 +575,17 @@ class Draft:
     header: dict[str, Any]
     sections: Sections
 
-    def add(self, name: str, told: tuple[dict[str, Any], Sections]) -> None:
+    def add(self, name: str, part: tuple[dict[str, Any], Sections]) -> None:
         """Write a part of the header, and the sections that belong to it."""
-        self.header[name] = told[0]
-        self.sections.update(told[1])
+        self.header[name] = part[0]
+        self.sections.update(part[1])
 
-    def consumer(self) -> judge.Consumer:
+    def consumer(self) -> judge.StatedConsumer:
         """Return the consumer as the judge reads it."""
         contents = judge.Contents(self.header, self.sections)
         kind = judge.WEIGHTS[self.header["weights"]["kind"]]
         place = () if self.graph is None else (self.graph, self.asked.graph.size)
-        consumer: judge.Consumer = kind(contents, *place).consumer()
+        consumer: judge.StatedConsumer = kind(contents, *place).consumer()
         return consumer
 
     def add_weights(
@@ -607,7 +609,7 @@ class Draft:
             power = {"absolute": 1, "squared": 2}.get(name, 0)
             found = rule_weights(channel, graph, self.level, power)
         if found is None:
-            ratios = [Fraction(told) for told in header["ratios"]]
+            ratios = [Fraction(ratio) for ratio in header["ratios"]]
             try:
                 found = round_channel(channel, graph, ratios)
             except CheckFailed as failed:
@@ -715,7 +717,7 @@ class Draft:
         if given.kind == "phi":
             # y ≥ 0 is a condition of its own; it is stored as the price -y, to be decreased.
             y = np.maximum(prices, 0)
-            # Where all answers look alike y is constant, but for the rounding of floats.
+            # Where all answers are equivalent by symmetry y is constant up to round-off.
             constant = bool(y.max() - y.min() <= y.max() >> 30) and judge.is_transitive(
                 graph
             )

@@ -23,7 +23,8 @@ levels stay at a small constant instead. What a row lacks to :math:`2^{bits}` is
 of its own, added to one output. Scaled Φ has steps as wide as its edges (r = 1); the geometric
 mechanism has steps of 1.
 
-*Radial*: :math:`W[i,o] = w_{d(i,o)}` on a cycle or a Hamming graph, where all answers look alike.
+*Radial*: :math:`W[i,o] = w_{d(i,o)}` on a cycle or a Hamming graph, where all answers are
+equivalent by symmetry.
 Every row has :math:`n_d` outputs at distance d, so every row sums to :math:`\sum_d n_d w_d`. With
 :math:`w_{d+1} = \lceil w_d\,q/p \rceil` from :math:`w_1` on and :math:`w_0` taking what is left to
 :math:`2^{bits}`, privacy and sums hold exactly, however many answers there are: this is the
@@ -395,7 +396,7 @@ def _fill(
 
 
 def _radial(scale: float, graph: judge.Graph, epsilon: Epsilon) -> WholeWeights | None:
-    """Return the rule of a scaled Φ with one scale where all answers look alike."""
+    """Return the rule of a scaled Φ with one scale where all answers are equivalent by symmetry."""
     p = epsilon.ratio.numerator
     q = epsilon.ratio.denominator
     # by then the levels have long become constant

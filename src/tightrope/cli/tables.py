@@ -410,11 +410,11 @@ def ask(
     costs = told_costs(answers)
     receipts = [release.receipt for release in releases_of(answers)]
     table = made.questions[0].parts[0].shape.table.name
-    told = Disclosure(made, answers, title or f"Statistics from table {table}")
+    disclosure = Disclosure(made, answers, title or f"Statistics from table {table}")
     if report is not None:
-        write_text(report, _report(told, costs))
+        write_text(report, _report(disclosure, costs))
     if registry is not None:
-        entry = registry_entry(told, publisher)
+        entry = registry_entry(disclosure, publisher)
         write_text(registry, yaml_text(entry) + "\n")
     if receipt is not None:
         for place, one in _numbered(receipt, receipts):
@@ -458,34 +458,34 @@ def _numbered(file: Path, results: Sequence[T]) -> list[tuple[Path, T]]:
     ]
 
 
-def _report(told: Disclosure, costs: Mapping[str, str]) -> str:
+def _report(disclosure: Disclosure, costs: Mapping[str, str]) -> str:
     from tightrope.asking.disclosure import sp_800_226
     from tightrope.publish.accounts import shown
     from tightrope.report.page import Publication, published_report
     from tightrope.report.texts import plain
 
-    people = told.table.population
+    people = disclosure.table.population
     drawn = [
         answer.plot()
-        for answer in told.answers
+        for answer in disclosure.answers
         if any(x.low is not None for _, numbers in answer.rows for x in numbers)
     ]
     return published_report(
         Publication(
-            title=told.title,
-            tables=[table for one in told.answers for table in _in_report(one)],
+            title=disclosure.title,
+            tables=[table for one in disclosure.answers for table in _in_report(one)],
             about={
-                "table": told.table.name,
-                "published": told.date,
+                "table": disclosure.table.name,
+                "published": disclosure.date,
                 "population": f"{people:,}" if people else "not stated",
                 "protects": costs["protects"],
-                "ε": shown(told.epsilon),
+                "ε": shown(disclosure.epsilon),
             },
-            facts={"asked": told.asked}
+            facts={"asked": disclosure.asked}
             | {k: v for k, v in costs.items() if k != "protects"},
             pictures=drawn,
-            receipts=[plain(receipt) for receipt in told.receipts],
-            sheet=sp_800_226(told),
+            receipts=[plain(receipt) for receipt in disclosure.receipts],
+            sheet=sp_800_226(disclosure),
         )
     )
 
@@ -505,7 +505,7 @@ def _draw_answers(
         # Drawing is slow and nobody reads more; files have all rows.
         shown = replace(answer, rows=answer.rows[:SCREEN_ROWS])
         head, *lines = shown.table()
-        # The answers of a chain are told apart by their levels.
+        # The answers of a chain are distinguished by their levels.
         levels = {one.epsilon for one in answers if one.name == answer.name}
         at = f"ε = {answer.epsilon}" if len(levels) > 1 and not answer.name else ""
         if answer.name or at:

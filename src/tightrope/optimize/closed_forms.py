@@ -21,10 +21,10 @@ from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import relative_gap
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 
 
-def geometric_route(task: Task) -> Plan | str:
+def geometric_route(task: Task) -> RoutePlan | str:
     """Geometric noise with the best remap, on a path with a monotone loss [C, Thm 2.8].
 
     >>> from tightrope.graphs import PathPower
@@ -45,7 +45,7 @@ def geometric_route(task: Task) -> Plan | str:
     reason = (
         "on a path geometric noise with the best remap is optimal for monotone losses"
     )
-    return Plan(reason, lambda: _geometric(task, theorem=reason))
+    return RoutePlan(reason, lambda: _geometric(task, theorem=reason))
 
 
 def _geometric(task: Task, theorem: str) -> Design:
@@ -98,7 +98,7 @@ def line_prices(values: Floats, alpha: float) -> Floats:
     return prices / (1 - alpha**2)
 
 
-def tree_route(task: Task) -> Plan | str:
+def tree_route(task: Task) -> RoutePlan | str:
     r"""Tight constraints on a tree with :math:`\alpha \le 1/(\Delta-1)` and binary loss.
 
     There :math:`\Phi` is the covariance of a Markov field on the tree, so the prices
@@ -134,10 +134,10 @@ def tree_route(task: Task) -> Plan | str:
         loss = 1 - float(noise.z @ values)
         return _finished(task, noise, guess, loss, prices, reason)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
-def regular_route(task: Task) -> Plan | str:
+def regular_route(task: Task) -> RoutePlan | str:
     r"""Tight constraints with the prices :math:`\pi - y`, where :math:`\pi = y\Phi` [A, Thm 1].
 
     >>> from tightrope.graphs import Clique
@@ -159,7 +159,7 @@ def regular_route(task: Task) -> Plan | str:
         loss = 1 - float(noise.z @ task.prior)
         return _finished(task, noise, guess, loss, prices, reason, cover=y)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
 def _regular_coordinates(
@@ -176,7 +176,7 @@ def _regular_coordinates(
     return np.maximum(solution.values, 0.0)
 
 
-def symmetric_route(task: Task) -> Plan | str:
+def symmetric_route(task: Task) -> RoutePlan | str:
     r"""Return the exponential mechanism :math:`\alpha^{d}` with one normaliser [B, Thm 11, 12].
 
     Every answer is reported correctly with the same probability. So the worst loss is the mean loss
@@ -208,10 +208,10 @@ def symmetric_route(task: Task) -> Plan | str:
         y = np.full(n, share / n)
         return _finished(task, noise, np.arange(n), 1 - share, prices, reason, cover=y)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
-def candidate_route(task: Task) -> Plan | str:
+def candidate_route(task: Task) -> RoutePlan | str:
     r"""Tight constraints outside the regular region, where :math:`\pi - \Phi^{-1}v` proves them.
 
     >>> from tightrope.graphs import PathPower
@@ -239,7 +239,7 @@ def candidate_route(task: Task) -> Plan | str:
         loss = 1 - float(noise.z @ values)
         return _finished(task, noise, _likeliest(task, noise), loss, prices)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
 _NOT_TIGHT = "the tight-constraints mechanism does not exist here"

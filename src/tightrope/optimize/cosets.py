@@ -32,7 +32,7 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Stopped
 from tightrope.optimize.result import Design
 from tightrope.optimize.staircases import solve_staircases
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 
 #: Steps of a coset between an answer and its furthest neighbour in the first round, for an
 #: absolute and a squared loss: between two guesses the latter saves up to s²/4.
@@ -50,7 +50,7 @@ COSET_GAP = 1e-6
 MECHANISM_ENTRIES = 20_000_000
 
 
-def cosets_route(task: Task) -> Plan | str:
+def cosets_route(task: Task) -> RoutePlan | str:
     """Design on every s-th answer of a wide line, with s halved as long as time allows.
 
     >>> from tightrope.queries import query
@@ -80,7 +80,7 @@ def cosets_route(task: Task) -> Plan | str:
     if stride < 2 or width < FEWEST_STEPS * stride:
         return f"neighbours up to {width} apart are too near for cosets of {graph.size} answers"
     reason = f"neighbours differ by up to {width}: every {stride}-th answer, then more"
-    return Plan(reason, lambda: _from_coarse_to_fine(task, width, stride))
+    return RoutePlan(reason, lambda: _from_coarse_to_fine(task, width, stride))
 
 
 def _from_coarse_to_fine(task: Task, width: int, stride: int) -> Design:

@@ -30,13 +30,13 @@ from tightrope.optimize.minimax import minimax_remap
 from tightrope.optimize.progress import Stopped, Watch
 from tightrope.optimize.result import Design
 from tightrope.optimize.settings import SolverSettings
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 from tightrope.progress import ProgressCallback
 
 Measured = TypeVar("Measured")
 #: The routes in the order in which they are tried, each by its name. A route returns a plan, or
 #: the reason why it does not fit.
-ROUTES: Mapping[str, Callable[[Task], Plan | str]] = {
+ROUTES: Mapping[str, Callable[[Task], RoutePlan | str]] = {
     "geometric": closed_forms.geometric_route,
     "tree": closed_forms.tree_route,
     "regular": closed_forms.regular_route,
@@ -178,12 +178,14 @@ def explain_routes(
     explained = []
     for name in ROUTES:
         plan = too_long if is_long and name not in UNLISTED else _planned(task, name)
-        fits = isinstance(plan, Plan)
-        explained.append((name, fits, plan.reason if isinstance(plan, Plan) else plan))
+        fits = isinstance(plan, RoutePlan)
+        explained.append(
+            (name, fits, plan.reason if isinstance(plan, RoutePlan) else plan)
+        )
     return explained
 
 
-def _planned(task: Task, name: str) -> Plan | str:
+def _planned(task: Task, name: str) -> RoutePlan | str:
     """Return the plan of a route, or why it has none: too large, or a solve that failed."""
     try:
         return ROUTES[name](task)
@@ -269,7 +271,7 @@ def _names(task: Task) -> list[str]:
     return [name for name in ROUTES if not (search and name == "stretched")]
 
 
-def _solved(task: Task, name: str, plan: Plan) -> Design:
+def _solved(task: Task, name: str, plan: RoutePlan) -> Design:
     """Follow a plan; where time is up before its proof has closed, return the incumbent."""
     try:
         solved = plan.solve()
@@ -286,7 +288,7 @@ def _incumbent(task: Task, best: Design | None = None) -> Design:
     large = task.graph.size > task.settings.window_answers
     for name in ("stretched", "unbounded") if large else ():
         plan = _planned(task, name)
-        if isinstance(plan, Plan):
+        if isinstance(plan, RoutePlan):
             other = replace(plan.solve(), route=name, reason=plan.reason, stopped=True)
             best = _best_of(best, other)
     return best

@@ -24,10 +24,10 @@ from tightrope.optimize.orbits import expanded
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Problem
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 
 
-def dual_route(task: Task) -> Plan | str:
+def dual_route(task: Task) -> RoutePlan | str:
     """Few answers: prices and their proof by one linear program.
 
     >>> from tightrope.graphs import PathPower
@@ -60,10 +60,10 @@ def dual_route(task: Task) -> Plan | str:
             private = expanded(private, task.symmetries)
         return finished(task, private, task.objective.first, prices)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
-def orbits_route(task: Task) -> Plan | str:
+def orbits_route(task: Task) -> RoutePlan | str:
     """Column generation on orbits of guesses, where symmetries keep prior and loss.
 
     >>> from tightrope.graphs import PathPower
@@ -81,10 +81,10 @@ def orbits_route(task: Task) -> Plan | str:
         objective = replace(task.objective, problem=task.on_orbits)
         return _searched(task, objective, lambda columns: expanded(columns, group))
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
-def rays_route(task: Task) -> Plan | str:
+def rays_route(task: Task) -> RoutePlan | str:
     """Column generation: a face of rays for each guess, enlarged by pricing.
 
     >>> from tightrope.graphs import PathPower
@@ -95,10 +95,10 @@ def rays_route(task: Task) -> Plan | str:
     if refused := too_many(task):
         return refused
     reason = "no closed form fits: faces of rays for each guess, enlarged by pricing"
-    return Plan(reason, lambda: _searched(task, task.objective))
+    return RoutePlan(reason, lambda: _searched(task, task.objective))
 
 
-def plain_route(task: Task) -> Plan | str:
+def plain_route(task: Task) -> RoutePlan | str:
     """Solve the whole problem as one linear program: the reference, and for few guesses.
 
     >>> from tightrope.graphs import PathPower
@@ -123,7 +123,7 @@ def plain_route(task: Task) -> Plan | str:
         private = private_columns(problem, solved.columns)
         return finished(task, private, solved.multipliers, solved.prices)
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
 def too_many(task: Task) -> str:

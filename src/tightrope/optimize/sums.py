@@ -27,7 +27,7 @@ from tightrope.optimize.staircases import (
     proved_prices,
     solve_staircases,
 )
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 from tightrope.optimize.unbounded import best_noise
 
 #: Largest step between neighbours, times ε below ε = 1, for which every answer near the ends is
@@ -37,7 +37,7 @@ STRETCHED_WIDTH = 80
 LISTED_PRIOR = 130_000
 
 
-def staircases_route(task: Task) -> Plan | str:
+def staircases_route(task: Task) -> RoutePlan | str:
     """Column generation over staircases, on a power of a path.
 
     Where edges are missing at its end, as when nobody can join a full table, staircases are private
@@ -90,7 +90,7 @@ def staircases_route(task: Task) -> Plan | str:
             return design
         return replace(design, faces=best.faces(task.problem, width))
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
 def _by_distance(task: Task) -> bool:
@@ -99,7 +99,7 @@ def _by_distance(task: Task) -> bool:
     return loss.is_binary or loss.follows_graph or loss.step_rule is not None
 
 
-def window_route(task: Task) -> Plan | str:
+def window_route(task: Task) -> RoutePlan | str:
     """Design on the window that holds the prior; answers outside count as the nearest inside.
 
     Clamping moves no two answers further apart, so it may stand before any mechanism. A private
@@ -141,7 +141,7 @@ def window_route(task: Task) -> Plan | str:
     is_path = inner.graph.power == 1
     routes = [geometric_route] if is_path else [cosets_route, staircases_route]
     planned = [route(inner) for route in routes]
-    plans = [plan for plan in planned if isinstance(plan, Plan)]
+    plans = [plan for plan in planned if isinstance(plan, RoutePlan)]
     if not plans:
         return f"in the window of {len(prior)} answers {planned[-1]}"
     reason = (
@@ -175,10 +175,10 @@ def window_route(task: Task) -> Plan | str:
             faces=None,
         )
 
-    return Plan(reason, solve)
+    return RoutePlan(reason, solve)
 
 
-def _halves_of(plans: list[Plan]) -> Design:
+def _halves_of(plans: list[RoutePlan]) -> Design:
     """Return the best mechanism of some plans with the best bound, from the first on."""
     best = plans[0].solve()
     for plan in plans[1:]:
@@ -237,7 +237,7 @@ def _engine_on(
     return replace(proved, stopped=searched.stopped)
 
 
-def stretched_route(task: Task) -> Plan | str:
+def stretched_route(task: Task) -> RoutePlan | str:
     """Noise on the line without ends, guesses near the ends, and prices for both ends.
 
     Under a uniform prior prices, columns and their proofs are two ends of fixed length and a
@@ -305,7 +305,9 @@ def stretched_route(task: Task) -> Plan | str:
     if layers * step < 5:
         return f"the ends leave no middle of {graph.size} answers"
     depths = deep, spare, layers
-    return Plan(reason, lambda: _stretched(task, noise, stride, power, depths, heights))
+    return RoutePlan(
+        reason, lambda: _stretched(task, noise, stride, power, depths, heights)
+    )
 
 
 def _highest(inside: np.ndarray) -> np.ndarray:

@@ -39,7 +39,7 @@ SMALL_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoutePlan:
     """A route that fits a task.
 
     Parameters

@@ -31,13 +31,13 @@ from tightrope.graphs import AnswerGraph
 from tightrope.lattices import Lattice
 from tightrope.optimize.certificate import UnboundedCertificate
 from tightrope.optimize.result import Design
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 
 #: The part of a bound that the judge leaves for what lies beyond the ends, of squared losses.
 _SPLIT = 2.0**-20
 
 
-def unbounded_route(task: Task) -> Plan | str:
+def unbounded_route(task: Task) -> RoutePlan | str:
     """Noise on the lattice of the question, for the worst answer.
 
     >>> from tightrope.queries import query
@@ -48,7 +48,7 @@ def unbounded_route(task: Task) -> Plan | str:
     """
     lattice = task.graph.unbounded
     if lattice is None:
-        return f"{task.graph.name} is no part of a lattice that looks alike everywhere"
+        return f"{task.graph.name} is not a part of a translation-invariant lattice"
     reason = "the best noise of the unbounded question, held between the ends"
     if task.graph.size > task.settings.engine_answers and not task.consumer.risk_averse:
         task = worst_case(task)
@@ -58,7 +58,7 @@ def unbounded_route(task: Task) -> Plan | str:
         return "noise without ends is for a risk-averse consumer who thinks all answers possible"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss does not follow from the distance of two answers"
-    return Plan(reason, lambda: _solved(task, lattice))
+    return RoutePlan(reason, lambda: _solved(task, lattice))
 
 
 def worst_case(task: Task) -> Task:

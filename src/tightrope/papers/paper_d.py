@@ -354,7 +354,7 @@ def _geometric_optimal() -> Cases:
 
 @every("Lemma 3.3.7", "{} graphs", by=axioms.dobrushin_optimum)
 def _far_apart() -> Cases:
-    """the two inputs that are told apart best are as far apart as possible"""
+    """the two inputs that are distinguished best are as far apart as possible"""
     for text in ("petersen", "sum(4,2)", "star(3)", "cycle(7)"):
         graph = query(text).graph
         yield (

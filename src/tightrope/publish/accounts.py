@@ -555,13 +555,13 @@ class Account:
         )
 
     def __str__(self) -> str:
-        told = f"{shown(self.spent)} of {shown(self.budget)} spent, {shown(self.remaining)} left"
+        summary = f"{shown(self.spent)} of {shown(self.budget)} spent, {shown(self.remaining)} left"
         slack = (
             f"; δ: {float(self.spent_delta):g} of {float(self.delta):g}"
             if self.delta
             else ""
         )
-        return told + slack
+        return summary + slack
 
     def check(self, before: Account) -> Account:
         """Return the account, if it is not overspent; ``before`` says what is new."""

@@ -34,7 +34,7 @@ Result = Fraction | str | None
 Variable = tuple[int, str]
 
 
-class Unbounded(Exception):
+class NoInterval(Exception):
     """No finite interval contains a value: a divisor may be 0, or a number has no interval."""
 
 
@@ -69,7 +69,7 @@ class Range:
     def __truediv__(self, other: Range) -> Range:
         # Zero inside the divisor: the quotient is unbounded on any such range.
         if other.low <= 0 <= other.high:
-            raise Unbounded("a divisor may be 0")
+            raise NoInterval("a divisor may be 0")
         return self * Range(Fraction(1) / other.high, Fraction(1) / other.low)
 
     def within(self, other: Range) -> Range:
@@ -202,7 +202,7 @@ class Quotient:
             divisor = Range(Fraction(1), max(Fraction(1), divisor.high))
             found = self.above.range_on(box) / divisor
         elif divisor.low <= 0 <= divisor.high:
-            raise Unbounded("a divisor may be 0")
+            raise NoInterval("a divisor may be 0")
         else:
             found = self._extremes(box, divisor)
         known = self._known(box)
@@ -280,7 +280,7 @@ def largest_quotient(above: Linear, below: Linear, box: Box) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedLines:
     """The published numbers of all lines of an answer.
 
     Attributes
@@ -308,16 +308,16 @@ class Published:
         }
         return Box(ranges, self.leaves)
 
-    def line(self, place: int) -> Line:
+    def line(self, place: int) -> OutputLine:
         """Return one line."""
-        return Line(self, place)
+        return OutputLine(self, place)
 
 
 @dataclass(frozen=True)
-class Line:
+class OutputLine:
     """One line of an answer among all of them."""
 
-    published: Published
+    published: PublishedLines
     place: int
 
     @property
@@ -330,7 +330,7 @@ class Line:
         """The intervals of all lines."""
         return self.published.box
 
-    def alike(self, keys: Sequence[str]) -> list[Line]:
+    def alike(self, keys: Sequence[str]) -> list[OutputLine]:
         """Return the lines with the same names under some keys."""
         lines = map(self.published.line, range(len(self.published.names)))
         return [
@@ -356,27 +356,27 @@ class Expression:
         """The expressions that this one is made of."""
         return ()
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the value on the published numbers; ``None`` is NULL."""
         raise NotImplementedError
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return the expression as a quotient of linear forms, where it is one."""
         return None
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return a range of all values over the box."""
         quotient = self.quotient(line)
         if quotient is None:
             # No linear form and no rule of its own: nothing bounds the value.
-            raise Unbounded("a number that it is made of has no interval")
+            raise NoInterval("a number that it is made of has no interval")
         return quotient.range_on(line.box)
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether there may be no true value."""
         return any(part.may_be_null(line) for part in self.parts)
 
-    def variables(self, line: Line) -> set[Variable]:
+    def variables(self, line: OutputLine) -> set[Variable]:
         """Return the published numbers that the value depends on."""
         found: set[Variable] = set()
         return found.union(*(part.variables(line) for part in self.parts))
@@ -388,7 +388,7 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Number(Expression):
+class PublishedNumber(Expression):
     """A published number."""
 
     leaf: Leaf
@@ -398,7 +398,7 @@ class Number(Expression):
         """Whether the number is whole."""
         return self.leaf.is_whole
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the published number, or the value that is most common."""
         # A line without this number, such as that of everybody else, is NULL in SQL.
         number = line.published.numbers.get((line.place, self.leaf.title), MISSING)
@@ -407,14 +407,14 @@ class Number(Expression):
         is_text = isinstance(number.value, str)
         return number.value if is_text else Fraction(number.value)
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return the number as a linear form, if it has an interval."""
         variable = (line.place, self.leaf.title)
         if variable not in line.box.ranges:
             return None
         return Quotient(Linear(terms={variable: Fraction(1)}))
 
-    def variables(self, line: Line) -> set[Variable]:
+    def variables(self, line: OutputLine) -> set[Variable]:
         """Return the number itself."""
         return {(line.place, self.leaf.title)}
 
@@ -435,15 +435,15 @@ class Constant(Expression):
         """Whether it is a number that is written without a point."""
         return not self.has_point
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the constant."""
         return self.constant
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether it is NULL."""
         return self.constant is None
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return a number as a linear form."""
         if not isinstance(self.constant, Fraction):
             return None
@@ -456,14 +456,14 @@ class Key(Expression):
 
     title: str
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the name of the line's group."""
         name = line.names[self.title]
         # bool is an int in Python; as a name it is a word.
         is_number = isinstance(name, int) and not isinstance(name, bool)
         return Fraction(name) if is_number else None if name is None else str(name)
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return a number as a linear form: it is public."""
         value = self.value(line)
         return Quotient(Linear(value)) if isinstance(value, Fraction) else None
@@ -487,7 +487,7 @@ class Operation(Expression):
         """Both sides."""
         return self.left, self.right
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the value; a quotient by 0 is NULL."""
         left = self.left.value(line)
         right = self.right.value(line)
@@ -503,7 +503,7 @@ class Operation(Expression):
                 return left * right
         return left / right if right else None
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return the operation on quotients of linear forms, where the result is one."""
         left = self.left.quotient(line)
         right = self.right.quotient(line)
@@ -513,12 +513,12 @@ class Operation(Expression):
             return _added(left, right, Fraction(1 if self.sign == "+" else -1))
         if self.sign == "/":
             if right.above == Linear():
-                raise Unbounded("it is divided by 0")
+                raise NoInterval("it is divided by 0")
             # (a/b) / (c/d) = (a·d) / (b·c), where all but one form are constants
             right = Quotient(right.below, right.above)
         return _multiplied(left, right)
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether a divisor may be 0."""
         if super().may_be_null(line):
             return True
@@ -527,7 +527,7 @@ class Operation(Expression):
         divisor = self.right.range_on(line)
         return bool(divisor.low <= 0 <= divisor.high)
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the range: exact for a quotient of linear forms, else from those of its sides."""
         quotient = self.quotient(line)
         if quotient is not None:
@@ -603,7 +603,7 @@ class Rising(Expression):
         """The number."""
         return (self.part,)
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the function of the number."""
         number = self.part.value(line)
         if not isinstance(number, Fraction):
@@ -613,14 +613,14 @@ class Rising(Expression):
             return _root(number, up=False) if number >= 0 else None
         return self._stepped(number)
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the range from that of the number."""
         inner = self.part.range_on(line)
         if self.name != "sqrt":
             # A function that does not fall maps ends to ends.
             return inner.mapped(self._stepped)
         if inner.high < 0:
-            raise Unbounded("it is the root of a negative number")
+            raise NoInterval("it is the root of a negative number")
         return Range(_root(max(inner.low, 0), up=False), _root(inner.high, up=True))
 
     def _stepped(self, number: Any) -> Fraction:
@@ -653,19 +653,19 @@ class Held(Expression):
         """The number."""
         return (self.part,)
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the nearest number between the ends."""
         number = self.part.value(line)
         if not isinstance(number, Fraction):
             return None
         return min(max(number, Fraction(self.ends.low)), Fraction(self.ends.high))
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the part of the range between the ends; all of it where there is no range."""
         try:
             # The truth is inside the ends, so cutting the range loses no coverage.
             return self.part.range_on(line).within(self.ends)
-        except Unbounded:
+        except NoInterval:
             return self.ends
 
 
@@ -692,7 +692,7 @@ class Covariance(Expression):
         """The number of rows and the sums."""
         return self.count, self.first, self.second, self.products
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the covariance of the published sums."""
         count, first, second, products = (part.value(line) for part in self.parts)
         numbers = (count, first, second, products)
@@ -702,7 +702,7 @@ class Covariance(Expression):
         # cov = Σxy/n - (Σx/n)(Σy/n).
         return xy / n - x / n * y / n
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the range by the formula at the published means."""
         # s and t may be any numbers: the identity holds, and these make the correction small.
         count = Fraction(self.count.value(line) or 1)
@@ -758,7 +758,7 @@ class Chosen(Expression):
         """What is chosen from."""
         return self.chosen_from
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the one that is chosen; NULL is left out."""
         values = [part.value(line) for part in self.parts]
         given = [value for value in values if value is not None]
@@ -768,7 +768,7 @@ class Chosen(Expression):
         numbers = [value for value in given if isinstance(value, Fraction)]
         return max(numbers) if self.name == "greatest" else min(numbers)
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the range from those of the parts."""
         if self.name == "coalesce":
             return self._first_range(line)
@@ -777,7 +777,7 @@ class Chosen(Expression):
         # max of ranges: [max of lows, max of highs], as max does not fall in any argument.
         return Range(best(x.low for x in ranges), best(x.high for x in ranges))
 
-    def _first_range(self, line: Line) -> Range:
+    def _first_range(self, line: OutputLine) -> Range:
         """Return a range of the parts up to the first that cannot be NULL."""
         found: Range | None = None
         for part in self.parts:
@@ -789,14 +789,14 @@ class Chosen(Expression):
             if not part.may_be_null(line):
                 break
         if found is None:
-            raise Unbounded("it is NULL")
+            raise NoInterval("it is NULL")
         return found
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether all parts may be NULL."""
         return all(part.may_be_null(line) for part in self.parts)
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return that of the first, where the others are not needed."""
         first = self.parts[0]
         is_first = self.name == "coalesce" and not first.may_be_null(line)
@@ -820,23 +820,23 @@ class NullIf(Expression):
         """Both."""
         return self.part, self.excluded
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the number, or NULL."""
         value = self.part.value(line)
         return None if value == self.excluded.value(line) else value
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return that of the number: the interval is for where it is not NULL."""
         return self.part.quotient(line)
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return that of the number."""
         return self.part.range_on(line)
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether the number may be the excluded one."""
         # Equality is possible as soon as the two ranges meet.
-        both = Comparison("=", self.part, self.excluded).possible(line)
+        both = OutputComparison("=", self.part, self.excluded).possible(line)
         return True in both or self.part.may_be_null(line)
 
 
@@ -844,7 +844,7 @@ class NullIf(Expression):
 class Case(Expression):
     """The first of several expressions whose condition holds for the published numbers."""
 
-    branches: tuple[tuple[Condition, Expression], ...]
+    branches: tuple[tuple[OutputCondition, Expression], ...]
     default: Expression = Constant(None)
 
     @property
@@ -863,14 +863,14 @@ class Case(Expression):
         compared = (part for test, _ in self.branches for part in test.parts)
         return (*self.results, *compared)
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the first result whose condition holds."""
         for condition, result in self.branches:
             if condition.holds(line):
                 return result.value(line)
         return self.default.value(line)
 
-    def possible(self, line: Line) -> list[Expression]:
+    def possible(self, line: OutputLine) -> list[Expression]:
         """Return the results that some numbers of the box lead to."""
         found = []
         for condition, result in self.branches:
@@ -882,15 +882,15 @@ class Case(Expression):
                 return found
         return [*found, self.default]
 
-    def may_be_null(self, line: Line) -> bool:
+    def may_be_null(self, line: OutputLine) -> bool:
         """Whether a result that is possible may be NULL."""
         return any(result.may_be_null(line) for result in self.possible(line))
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return a range of all results that are possible and not NULL."""
         numbers = [x for x in self.possible(line) if x != Constant(None)]
         if not numbers:
-            raise Unbounded("it is NULL")
+            raise NoInterval("it is NULL")
         first, *more = (result.range_on(line) for result in numbers)
         for other in more:
             first = first.hull(other)
@@ -898,7 +898,7 @@ class Case(Expression):
 
 
 @dataclass(frozen=True)
-class Window(Expression):
+class WindowAggregate(Expression):
     """A sum, mean, least, largest or number of an expression over lines of the answer."""
 
     name: str
@@ -915,17 +915,17 @@ class Window(Expression):
         """What is taken together."""
         return (self.part,)
 
-    def variables(self, line: Line) -> set[Variable]:
+    def variables(self, line: OutputLine) -> set[Variable]:
         """Return the numbers of all lines that are taken together."""
         found: set[Variable] = set()
         return found.union(*(self.part.variables(x) for x in self._lines(line)))
 
-    def _lines(self, line: Line) -> list[Line]:
+    def _lines(self, line: OutputLine) -> list[OutputLine]:
         lines = line.alike(self.keys)
         # NULL lines take no part, as in SQL aggregates.
         return [mate for mate in lines if self.part.value(mate) is not None]
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return the value on the published numbers of all lines."""
         values = (self.part.value(mate) for mate in self._lines(line))
         numbers = [value for value in values if isinstance(value, Fraction)]
@@ -941,7 +941,7 @@ class Window(Expression):
         total = sum(numbers, Fraction(0))
         return total / len(numbers) if self.name == "avg" else total
 
-    def quotient(self, line: Line) -> Quotient | None:
+    def quotient(self, line: OutputLine) -> Quotient | None:
         """Return a sum or a mean of linear forms."""
         mates = self._lines(line)
         if self.name == "count":
@@ -958,7 +958,7 @@ class Window(Expression):
         many = len(mates) if self.name == "avg" else 1
         return Quotient(total, Linear(Fraction(max(many, 1))))
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the range, from those of all lines where they are no linear forms."""
         quotient = self.quotient(line)
         if quotient is not None:
@@ -989,12 +989,12 @@ class Rank(Expression):
         """What lines are compared by."""
         return (self.part,)
 
-    def variables(self, line: Line) -> set[Variable]:
+    def variables(self, line: OutputLine) -> set[Variable]:
         """Return the numbers of all lines that are compared."""
         found: set[Variable] = set()
         return found.union(*(self.part.variables(x) for x in line.alike(self.keys)))
 
-    def _before(self, mate: Line, line: Line) -> tuple[bool, bool]:
+    def _before(self, mate: OutputLine, line: OutputLine) -> tuple[bool, bool]:
         """Return whether another line surely comes first, and whether it may."""
         theirs = self.part.range_on(mate)
         own = self.part.range_on(line)
@@ -1003,7 +1003,7 @@ class Rank(Expression):
             theirs, own = -theirs, -own
         return theirs.low > own.high, theirs.high > own.low
 
-    def value(self, line: Line) -> Result:
+    def value(self, line: OutputLine) -> Result:
         """Return one more than the lines whose published number comes first."""
         own = self.part.value(line)
         if not isinstance(own, Fraction):
@@ -1013,7 +1013,7 @@ class Rank(Expression):
         first = sum(x > own if self.is_falling else x < own for x in numbers)
         return Fraction(1 + first)
 
-    def range_on(self, line: Line) -> Range:
+    def range_on(self, line: OutputLine) -> Range:
         """Return the places that the line may have."""
         mates = [mate for mate in line.alike(self.keys) if mate.place != line.place]
         pairs = [
@@ -1029,7 +1029,7 @@ class Rank(Expression):
 # -- conditions -----------------------------------------------------------------------------------
 
 
-class Condition:
+class OutputCondition:
     """A condition on the published numbers of a line."""
 
     @property
@@ -1037,17 +1037,17 @@ class Condition:
         """The expressions that are compared."""
         return ()
 
-    def holds(self, line: Line) -> bool | None:
+    def holds(self, line: OutputLine) -> bool | None:
         """Whether it holds for the published numbers; ``None`` is neither, as in SQL."""
         raise NotImplementedError
 
-    def possible(self, line: Line) -> set[bool]:
+    def possible(self, line: OutputLine) -> set[bool]:
         """Return what it may be for the true numbers."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Comparison(Condition):
+class OutputComparison(OutputCondition):
     """One expression compared with another one."""
 
     sign: str
@@ -1059,7 +1059,7 @@ class Comparison(Condition):
         """Both sides."""
         return self.left, self.right
 
-    def holds(self, line: Line) -> bool | None:
+    def holds(self, line: OutputLine) -> bool | None:
         """Compare the published numbers."""
         left: Any = self.left.value(line)
         right: Any = self.right.value(line)
@@ -1068,7 +1068,7 @@ class Comparison(Condition):
             return None
         return _COMPARED[self.sign](left, right)
 
-    def possible(self, line: Line) -> set[bool]:
+    def possible(self, line: OutputLine) -> set[bool]:
         """Compare the ranges."""
         if not any(part.variables(line) for part in self.parts):
             # Constants and names are public: no range is involved.
@@ -1076,7 +1076,7 @@ class Comparison(Condition):
         try:
             left = self.left.range_on(line)
             right = self.right.range_on(line)
-        except Unbounded:
+        except NoInterval:
             return {True, False}
         # Any pair of numbers lies between these pairs of ends.
         ends = [(left.low, right.high), (left.high, right.low)]
@@ -1098,7 +1098,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
 
 
 @dataclass(frozen=True)
-class IsNull(Condition):
+class IsNull(OutputCondition):
     """Whether an expression is NULL on the published numbers."""
 
     part: Expression
@@ -1108,28 +1108,28 @@ class IsNull(Condition):
         """The expression."""
         return (self.part,)
 
-    def holds(self, line: Line) -> bool:
+    def holds(self, line: OutputLine) -> bool:
         """Whether it is NULL."""
         return self.part.value(line) is None
 
-    def possible(self, line: Line) -> set[bool]:
+    def possible(self, line: OutputLine) -> set[bool]:
         """Return both: whether the true number exists is not known."""
         return {True, False}
 
 
 @dataclass(frozen=True)
-class Logic(Condition):
+class Logic(OutputCondition):
     """All or one of several conditions, or the contrary of one."""
 
     word: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[OutputCondition, ...]
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         """What all conditions compare."""
         return tuple(part for one in self.conditions for part in one.parts)
 
-    def holds(self, line: Line) -> bool | None:
+    def holds(self, line: OutputLine) -> bool | None:
         """Combine the truths as SQL does, with three values."""
         truths = [condition.holds(line) for condition in self.conditions]
         if self.word == "not":
@@ -1140,7 +1140,7 @@ class Logic(Condition):
             return decisive
         return None if None in truths else not decisive
 
-    def possible(self, line: Line) -> set[bool]:
+    def possible(self, line: OutputLine) -> set[bool]:
         """Combine what is possible."""
         truths = [condition.possible(line) for condition in self.conditions]
         if self.word == "not":
@@ -1160,13 +1160,13 @@ class Logic(Condition):
 # -- the result -----------------------------------------------------------------------------------
 
 
-def estimate_of(expression: Expression, line: Line) -> Estimate:
+def estimate_of(expression: Expression, line: OutputLine) -> Estimate:
     """Return the value of an expression on published numbers, and its interval.
 
     What is NULL on the published numbers is missing. Where a divisor may be 0, or a number has
     no interval, a note says so in the place of the interval.
     """
-    if isinstance(expression, Number):
+    if isinstance(expression, PublishedNumber):
         number = line.published.numbers.get((line.place, expression.leaf.title))
         return MISSING if number is None else number
     value = expression.value(line)
@@ -1178,12 +1178,12 @@ def estimate_of(expression: Expression, line: Line) -> Estimate:
         return Estimate(whole(value))
     try:
         ends = expression.range_on(line)
-    except Unbounded as reason:
+    except NoInterval as reason:
         return Estimate(whole(value), note=f"no interval: {reason}")
     return Estimate(whole(value), whole(ends.low), whole(ends.high))
 
 
-def _other_texts(expression: Expression, value: str, line: Line) -> str:
+def _other_texts(expression: Expression, value: str, line: OutputLine) -> str:
     """Say which other texts the true numbers may lead to."""
     if not isinstance(expression, Case):
         return ""

@@ -818,7 +818,7 @@ def _partition(
     return Partition(name, column, parts, data.get("fixed", False))
 
 
-# A reader is told a value and its place, and names the place in what it refuses.
+# A reader gets a value and its place, and names the place in what it refuses.
 
 
 def _read(data: Any, place: str, readers: Mapping[str, ReadValue]) -> dict[str, Any]:
@@ -834,7 +834,7 @@ def _read(data: Any, place: str, readers: Mapping[str, ReadValue]) -> dict[str, 
 
 
 def _each(reader: Callable[[str, Any, str], Any]) -> ReadValue:
-    """Return the reader of a table of names, which are told to the reader of each."""
+    """Return the reader of a table of names, which are passed to the reader of each."""
     return lambda data, place: {
         name: reader(name, value, f"{place}.{name}")
         for name, value in _mapping(data, place).items()
@@ -910,9 +910,9 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
         f"[tables.{name}]",
     ]
     words = "source relation population neighbours budget delta person"
-    told = [*words.split(), *(["contributions"] if table.person is not None else [])]
-    told += ["frozen"] if table.frozen else []
-    settings = {word: getattr(table, word) for word in told}
+    written = [*words.split(), *(["contributions"] if table.person is not None else [])]
+    written += ["frozen"] if table.frozen else []
+    settings = {word: getattr(table, word) for word in written}
     lines += [
         f"{key} = {_value(value)}"
         for key, value in settings.items()
@@ -942,7 +942,7 @@ def write_facts(
     *,
     replace: bool = False,
 ) -> None:
-    """Write the public facts of one table; a file that exists is kept unless told otherwise.
+    """Write the public facts of one table; a file that exists is kept unless ``replace`` is given.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

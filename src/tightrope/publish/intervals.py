@@ -112,14 +112,14 @@ def margin_text(answer: Hashable, low: Number, high: Number) -> str:
     # Two significant digits of the margin: 10^-places is its second digit.
     places = 1 - math.floor(math.log10(far)) if far else 6
     unit = Fraction(10) ** -places
-    told = round(value / unit) * unit
+    rounded = round(value / unit) * unit
     # Outward rounding: the printed interval contains the exact one.
-    outer = (told, math.floor(low / unit) * unit, math.ceil(high / unit) * unit)
+    outer = (rounded, math.floor(low / unit) * unit, math.ceil(high / unit) * unit)
     shown = [_decimal(x, places) for x in outer]
     if not even:
         return f"{shown[0]} ({shown[1]} to {shown[2]})"
     # Measured from the rounded value, so that value ± margin still covers both ends.
-    margin = math.ceil(max(high - told, told - low) / unit) * unit
+    margin = math.ceil(max(high - rounded, rounded - low) / unit) * unit
     return f"{shown[0]} ± {_decimal(margin, places)}"
 
 

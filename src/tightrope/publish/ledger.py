@@ -592,11 +592,11 @@ def _differences(computed: dict[str, Any], stored: dict[str, Any]) -> list[str]:
     wrong = [
         name for name in {*computed, *stored} if computed.get(name) != stored.get(name)
     ]
-    told = [
+    differing = [
         "the end of the ledger" if name == "head" else f"the stored {name}"
         for name in wrong
     ]
-    return sorted(f"{what} is not what the entries say" for what in told)
+    return sorted(f"{what} is not what the entries say" for what in differing)
 
 
 def _missing_anchors(

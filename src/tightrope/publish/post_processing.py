@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tightrope.publish.arithmetic import (
-    Condition,
     Expression,
     Leaf,
-    Number,
-    Published,
+    OutputCondition,
+    PublishedLines,
+    PublishedNumber,
     estimate_of,
 )
 from tightrope.publish.intervals import MISSING, Estimate
@@ -22,7 +22,7 @@ from tightrope.publish.intervals import MISSING, Estimate
 #: The published numbers of all lines, by the names of the lines and in the order of the titles.
 Numbers = Mapping[tuple[Any, ...], Sequence[Estimate]]
 #: Lines as they are shown: names, and a number under each title.
-Rows = tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]
+OutputRows = tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class OutputColumn:
     @property
     def is_published(self) -> bool:
         """Whether it is a published number as it is."""
-        return isinstance(self.expression, Number)
+        return isinstance(self.expression, PublishedNumber)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class PostProcessing:
     """
 
     columns: tuple[OutputColumn, ...] = ()
-    having: Condition | None = None
+    having: OutputCondition | None = None
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
 
@@ -94,7 +94,7 @@ class PostProcessing:
         known = dict(zip(published, values, strict=True))
         return tuple(
             known[column.expression.leaf.title]
-            if isinstance(column.expression, Number)
+            if isinstance(column.expression, PublishedNumber)
             else None
             for column in self.columns
             if column.is_shown
@@ -107,7 +107,7 @@ class PostProcessing:
         numbers_at: Callable[[int], Numbers],
         *,
         at_once: bool = False,
-    ) -> Rows:
+    ) -> OutputRows:
         """Return the lines of the answer.
 
         Parameters
@@ -121,13 +121,13 @@ class PostProcessing:
         """
         leaves = {title: Leaf(title) for title in titles}
         shown = self.columns or tuple(
-            OutputColumn(title, Number(leaf)) for title, leaf in leaves.items()
+            OutputColumn(title, PublishedNumber(leaf)) for title, leaf in leaves.items()
         )
         for column in shown:
             leaves |= {leaf.title: leaf for leaf in column.expression.leaves()}
-        known: dict[int, Published] = {}
+        known: dict[int, PublishedLines] = {}
 
-        def published(many: int) -> Published:
+        def published(many: int) -> PublishedLines:
             if many not in known:
                 known[many] = _published(keys, titles, numbers_at(many), leaves)
             return known[many]
@@ -181,11 +181,11 @@ def _published(
     titles: Sequence[str],
     numbers: Numbers,
     leaves: Mapping[str, Leaf],
-) -> Published:
+) -> PublishedLines:
     names = tuple(dict(zip(keys, line, strict=True)) for line in numbers)
     by_title = {
         (place, title): number
         for place, line in enumerate(numbers.values())
         for title, number in zip(titles, line, strict=True)
     }
-    return Published(names, by_title, leaves)
+    return PublishedLines(names, by_title, leaves)

@@ -74,7 +74,7 @@ class SigningKey:
     def secret(self, ledger_id: str) -> str:
         """Return what decides which rows of a person count: it follows from the private key.
 
-        The same for all questions of a ledger, and told to nobody but the source that is asked.
+        The same for all questions of a ledger, and given to nobody but the source that is asked.
         """
         # Derived from the signing key, so that one file has to be kept secret and backed up.
         seed = self._key.private_bytes_raw()

@@ -61,10 +61,10 @@ class PersonNumbers:
     def select(self, names: Sequence[str], base: MakeBase) -> Any:
         """Return the relation as SQL."""
         rows = relation(self.table, self.used, base)
-        told = [exp.alias_(self.numbers[n].copy(), n, quoted=True) for n in names]
+        columns = [exp.alias_(self.numbers[n].copy(), n, quoted=True) for n in names]
         # Rows of nobody would form one more person.
         where = all_of([present(PERSON), self.where and self.where.copy()])
-        made = exp.select(*told, quoted(PERSON)).from_(rows).where(where)
+        made = exp.select(*columns, quoted(PERSON)).from_(rows).where(where)
         return made.group_by(quoted(PERSON))
 
 
@@ -111,7 +111,7 @@ class PersonJoin:
         rows = relation(self.left, self._side(names, False), base)
         # One row each: a second partner would multiply the rows of its person.
         partners = _one_row_each(self.right, self._side(names, True), base)
-        told = [
+        columns = [
             exp.alias_(
                 exp.column(
                     exp.to_identifier(origin, quoted=True),
@@ -131,7 +131,7 @@ class PersonJoin:
         ]
         whose = exp.alias_(keys[0].copy(), PERSON, quoted=True)
         return (
-            exp.select(*told, whose)
+            exp.select(*columns, whose)
             .from_(_called(rows, left))
             .join(
                 _called(partners, right),
@@ -185,11 +185,11 @@ def _one_row_each(table: Table, names: Sequence[str], base: MakeBase) -> Any:
     rows = relation(table, names, base)
     if isinstance(table.rows, PersonNumbers):
         return rows
-    told = [quoted(name) for name in names]
+    columns = [quoted(name) for name in names]
     person = quoted(PERSON)
-    number = row_number([person], told or [person], ROW_NUMBER)
-    inner = exp.select(*told, quoted(PERSON), number).from_(rows)
-    first = exp.select(*(x.copy() for x in told), quoted(PERSON))
+    number = row_number([person], columns or [person], ROW_NUMBER)
+    inner = exp.select(*columns, quoted(PERSON), number).from_(rows)
+    first = exp.select(*(x.copy() for x in columns), quoted(PERSON))
     return (
         first.from_(inner.subquery("tightrope_each"))
         .where(quoted(ROW_NUMBER).eq(1))
@@ -216,7 +216,7 @@ def person_column(table: Table) -> str | None:
 def person_cells(table: Table) -> tuple[Column, Column]:
     """Return the column that says whose row it is: as text, and as it is declared.
 
-    People are told apart by the text: as a whole number, ``1.5`` might become the person 2. What
+    People are distinguished by the text: as a whole number, ``1.5`` might become the person 2. What
     is not of the declared type is nobody.
     """
     from tightrope.publish.facts import Column

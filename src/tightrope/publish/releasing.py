@@ -593,7 +593,7 @@ def _released(
     )
     # Several draws have no single confidence set; their intervals are computed by line.
     interval = interval_of(judged[0], answer) if is_one else None
-    told = {} if interval is None else {"interval": interval.as_dict()}
+    extra = {} if interval is None else {"interval": interval.as_dict()}
     account = book.account(request.charges[0].account)
     assert account is not None
     return Release(
@@ -603,7 +603,7 @@ def _released(
         epsilon=judged[0].epsilon if is_one else Epsilon.of(_whole_level(request)),
         charged=request.charges[0].amount,
         remaining=account.remaining,
-        receipt=receipt_of(ticket.entry, book.id, signing, told),
+        receipt=receipt_of(ticket.entry, book.id, signing, extra),
         key=request.key,
         fresh=fresh,
         interval=interval,

@@ -692,7 +692,7 @@ def simulate(
 
 
 def privacy_map(mechanism: Mechanism, distance: float) -> float:
-    r"""Return the ε that answers at most a distance apart are told apart by, never too small.
+    r"""Return the ε that answers at most a distance apart are distinguished by, never too small.
 
     On a line of whole answers with neighbours at most w apart it is
     :math:`\varepsilon \lceil d/w \rceil`; elsewhere any change may cross the whole graph.

@@ -195,7 +195,7 @@ def statement(
     r"""Return what a series is proved to cost, and the composition that proves it.
 
     ``delta`` is what :math:`\varepsilon` needs and ``epsilon`` what :math:`\delta` needs; the
-    composition is told by its grid and its digest.
+    composition is named by its grid and its digest.
     """
     least = losses.epsilon(delta)
     # Exact integers: a verifier must reproduce the digest bit by bit.

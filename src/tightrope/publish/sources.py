@@ -1389,7 +1389,7 @@ class PostgreSQL(Source):
         )[0]
         # Not everybody may ask.
         with refusing(
-            f"{self.shown}: the server's identity is not told to this role, so that its tables "
+            f"{self.shown}: the server does not show its identity to this role, so that its tables "
             "have no account: GRANT EXECUTE ON FUNCTION pg_control_system() to it",
             psycopg.Error,
         ):

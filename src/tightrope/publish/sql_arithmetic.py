@@ -18,8 +18,6 @@ from tightrope.errors import InputError
 from tightrope.publish.arithmetic import (
     Case,
     Chosen,
-    Comparison,
-    Condition,
     Constant,
     Expression,
     Held,
@@ -28,12 +26,14 @@ from tightrope.publish.arithmetic import (
     Leaf,
     Logic,
     NullIf,
-    Number,
     Operation,
+    OutputComparison,
+    OutputCondition,
+    PublishedNumber,
     Range,
     Rank,
     Rising,
-    Window,
+    WindowAggregate,
 )
 from tightrope.publish.axes import Axis
 from tightrope.publish.facts import Column
@@ -170,13 +170,13 @@ class ArithmeticReader:
             exp.Window: self._window,
         }
 
-    def _number(self, node: Any, fields: Parsed, title: str) -> Number:
+    def _number(self, node: Any, fields: Parsed, title: str) -> PublishedNumber:
         """Return the number of an aggregate, which is published once."""
         kept = fields.get("kept")
         for known in self.aggregates:
             # One aggregate, one draw: asking for it twice in a SELECT must not cost twice.
             if known.node == node and known.fields.get("kept") == kept:
-                return Number(known.leaf)
+                return PublishedNumber(known.leaf)
         titles = {known.leaf.title for known in self.aggregates}
         name = title
         while name in titles:
@@ -195,7 +195,7 @@ class ArithmeticReader:
             rows.add("people")
         leaf = Leaf(name, is_whole, is_count, frozenset(rows))
         self.aggregates.append(Aggregate(node, leaf, fields))
-        return Number(leaf)
+        return PublishedNumber(leaf)
 
     # -- variances and slopes -------------------------------------------------------------
 
@@ -462,7 +462,7 @@ class ArithmeticReader:
         if name == "sum" and aggregate is not None and self.is_margin(aggregate.fields):
             fields = {**aggregate.fields, "kept": tuple(keys)}
             return self._number(aggregate.node, fields, title_of(node))
-        return Window(name, part, tuple(keys))
+        return WindowAggregate(name, part, tuple(keys))
 
     def is_margin(self, fields: Parsed) -> bool:
         """Whether a sum over lines is a margin of their table: that of counts of rows is."""
@@ -472,7 +472,7 @@ class ArithmeticReader:
     def _aggregate_of(self, part: Expression) -> Aggregate | None:
         for aggregate in self.aggregates:
             is_plain = "kept" not in aggregate.fields
-            if is_plain and part == Number(aggregate.leaf):
+            if is_plain and part == PublishedNumber(aggregate.leaf):
                 return aggregate
         return None
 
@@ -491,13 +491,13 @@ class ArithmeticReader:
 
     # -- conditions -----------------------------------------------------------------------
 
-    def condition(self, node: Any) -> Condition:
+    def condition(self, node: Any) -> OutputCondition:
         """Return a condition on published numbers and on what is grouped by."""
         node = unaliased(node)
         if type(node) in _COMPARISONS:
             left = self.expression(node.this)
             right = self.expression(node.expression)
-            return Comparison(_COMPARISONS[type(node)], left, right)
+            return OutputComparison(_COMPARISONS[type(node)], left, right)
         match node:
             case exp.And() | exp.Or():
                 both = (self.condition(node.this), self.condition(node.expression))
@@ -508,12 +508,15 @@ class ArithmeticReader:
                 part = self.expression(node.this)
                 low = self.expression(node.args["low"])
                 high = self.expression(node.args["high"])
-                ends = (Comparison(">=", part, low), Comparison("<=", part, high))
+                ends = (
+                    OutputComparison(">=", part, low),
+                    OutputComparison("<=", part, high),
+                )
                 return Logic("and", ends)
             case exp.In() if node.expressions:
                 part = self.expression(node.this)
                 values = map(self.expression, node.expressions)
-                same = tuple(Comparison("=", part, value) for value in values)
+                same = tuple(OutputComparison("=", part, value) for value in values)
                 return Logic("or", same)
             case exp.Is(expression=exp.Null()):
                 return IsNull(self.expression(node.this))

@@ -76,7 +76,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Rows:
+class FromRows:
     """The rows that a SELECT is about.
 
     Attributes
@@ -151,7 +151,7 @@ class Rows:
         return exp.column(node.this.copy())  # the table says what is declared
 
 
-def read_rows(select: Any, facts: Facts) -> tuple[Any, Rows]:
+def read_rows(select: Any, facts: Facts) -> tuple[Any, FromRows]:
     """Return a SELECT on the columns of one table, and the rows that it is about.
 
     >>> import sqlglot
@@ -164,7 +164,7 @@ def read_rows(select: Any, facts: Facts) -> tuple[Any, Rows]:
     ('AVG(("age" / 2))', ['"age" > 17'])
     """
     select = _without_with(select)
-    rows = _Reader(facts).rows(select)
+    rows = _FromReader(facts).rows(select)
     own = frozenset(
         node.alias.lower() for node in select.expressions if isinstance(node, exp.Alias)
     )
@@ -179,7 +179,7 @@ def read_rows(select: Any, facts: Facts) -> tuple[Any, Rows]:
     return flat, rows
 
 
-def _target(node: Any, rows: Rows) -> Any:
+def _target(node: Any, rows: FromRows) -> Any:
     """Return a target on the columns of the table, under the name that it had."""
     made_of = rows.substituted(node)
     is_renamed = isinstance(node, exp.Column) and made_of != exp.column(made_of.name)
@@ -217,13 +217,13 @@ def _without_with(select: Any, known: Mapping[str, Any] | None = None) -> Any:
     return select.transform(in_place)
 
 
-class _Reader:
+class _FromReader:
     """Reads what stands behind FROM."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
 
-    def rows(self, select: Any) -> Rows:
+    def rows(self, select: Any) -> FromRows:
         """Return the rows of one SELECT, with its WHERE."""
         rows = self._member(_from(select))
         for join in select.args.get("joins") or []:
@@ -233,7 +233,7 @@ class _Reader:
             return rows
         return replace(rows, wheres=(*rows.wheres, rows.substituted(where.this)))
 
-    def _member(self, source: Any) -> Rows:
+    def _member(self, source: Any) -> FromRows:
         if isinstance(source, exp.Subquery):
             return self._chosen(source)
         table = self._table(source)
@@ -244,7 +244,7 @@ class _Reader:
                 "people on its key"
             )
         called = _called(source, table)
-        return Rows(table, (Member(called, table),))
+        return FromRows(table, (Member(called, table),))
 
     def _table(self, source: Any) -> Table:
         if not isinstance(source, exp.Table) or not isinstance(
@@ -265,7 +265,7 @@ class _Reader:
 
     # -- subqueries -----------------------------------------------------------------------
 
-    def _chosen(self, source: exp.Subquery) -> Rows:
+    def _chosen(self, source: exp.Subquery) -> FromRows:
         """Return the rows of a subquery that chooses or renames columns and rows."""
         inner = source.this
         if isinstance(inner, exp.Union):
@@ -286,7 +286,7 @@ class _Reader:
         member = Member(frozenset({source.alias.lower()}), rows.table, names)
         return replace(rows, members=(member,))
 
-    def _person_rows(self, source: exp.Subquery) -> Rows:
+    def _person_rows(self, source: exp.Subquery) -> FromRows:
         """Return one row for each person: a subquery that groups by the person."""
         inner = source.this
         rows = self.rows(inner)
@@ -304,7 +304,7 @@ class _Reader:
             )
         return person_rows(source, rows, person)
 
-    def _parts(self, source: exp.Subquery) -> Rows:
+    def _parts(self, source: exp.Subquery) -> FromRows:
         """Return the rows of a UNION ALL of disjoint parts of one table."""
         selects = list(_branches(source.this))
         read = [
@@ -330,7 +330,7 @@ class _Reader:
 
     # -- joins ----------------------------------------------------------------------------
 
-    def _joined(self, rows: Rows, join: exp.Join) -> Rows:
+    def _joined(self, rows: FromRows, join: exp.Join) -> FromRows:
         """Return rows beside what another table says about them."""
         other = join.this
         side = str(join.args.get("side") or "").upper()
@@ -346,8 +346,8 @@ class _Reader:
         return self._with_person(rows, self._member(other), join, side == "LEFT")
 
     def _with_public(
-        self, rows: Rows, join: exp.Join, table: Table, is_inner: bool
-    ) -> Rows:
+        self, rows: FromRows, join: exp.Join, table: Table, is_inner: bool
+    ) -> FromRows:
         """Return rows beside what a public table says about them."""
         called = _called(join.this, table)
         key = self._key(rows, join, Member(called, table))
@@ -375,7 +375,7 @@ class _Reader:
         names[(table.key or "").lower()] = key
         has_partner = key.copy().isin(*(constant_of(value) for value in known))
         fate = "left out" if is_inner else "without its values"
-        return Rows(
+        return FromRows(
             made,
             (*rows.members, Member(called, made, names)),
             (*rows.wheres, *([has_partner] if is_inner else [])),
@@ -383,8 +383,8 @@ class _Reader:
         )
 
     def _with_person(
-        self, rows: Rows, other: Rows, join: exp.Join, is_outer: bool
-    ) -> Rows:
+        self, rows: FromRows, other: FromRows, join: exp.Join, is_outer: bool
+    ) -> FromRows:
         """Return rows of people, each beside the one row that another table has of the person."""
         # A join across accounts would let one person's row affect many of another's.
         if rows.table.account != other.table.account:
@@ -417,7 +417,7 @@ class _Reader:
         self._check_person(rows, other, join)
         return joined_by_person(rows, other, is_outer)
 
-    def _check_person(self, rows: Rows, other: Rows, join: exp.Join) -> None:
+    def _check_person(self, rows: FromRows, other: FromRows, join: exp.Join) -> None:
         """Refuse a join by anything but the person."""
         using = join.args.get("using")
         on = bare(join.args.get("on"))
@@ -428,7 +428,7 @@ class _Reader:
             made_of = [side.substituted(name) for side in (rows, other)]
             found = [node.name for node in made_of]
         elif isinstance(on, exp.EQ):
-            both = Rows(rows.table, (*rows.members, *other.members))
+            both = FromRows(rows.table, (*rows.members, *other.members))
             sides = [bare(on.this), bare(on.expression)]
             for members in (rows.members, other.members):
                 mine = [
@@ -446,7 +446,7 @@ class _Reader:
                 f"{rows.table.name}.{keys[0]} = {other.table.name}.{keys[1]}"
             )
 
-    def _key(self, rows: Rows, join: exp.Join, other: Member) -> Any:
+    def _key(self, rows: FromRows, join: exp.Join, other: Member) -> Any:
         """Return the column of the rows that a public table is joined by."""
         table = other.table
         using = join.args.get("using")
@@ -494,7 +494,7 @@ def _is_one_each(table: Table) -> bool:
     return isinstance(table.rows, PersonNumbers) or table.person is None
 
 
-def joined_by_person(rows: Rows, other: Rows, is_outer: bool) -> Rows:
+def joined_by_person(rows: FromRows, other: FromRows, is_outer: bool) -> FromRows:
     """Return rows beside the one row that another table has of their person.
 
     A condition on the rows of the other table holds before the join, as in its subquery.
@@ -539,7 +539,7 @@ def joined_by_person(rows: Rows, other: Rows, is_outer: bool) -> Rows:
     if right.rows is None:
         rules.append(f"of several rows of one person in {right.name} the first")
     mine = tuple(replace(m, table=made) for m in rows.members)
-    return Rows(
+    return FromRows(
         made,
         (*mine, *map(beside, other.members)),
         (*rows.wheres, *wheres),
@@ -547,7 +547,7 @@ def joined_by_person(rows: Rows, other: Rows, is_outer: bool) -> Rows:
     )
 
 
-def person_rows(source: exp.Subquery, rows: Rows, person: str) -> Rows:
+def person_rows(source: exp.Subquery, rows: FromRows, person: str) -> FromRows:
     """Return one row for each person, with numbers that are computed within their rows."""
     table = rows.table
     reader = ConditionReader(table, set())
@@ -582,7 +582,7 @@ def person_rows(source: exp.Subquery, rows: Rows, person: str) -> Rows:
         table, columns=columns, contributions=1, partitions={}, rows=made, person=person
     )
     member = Member(frozenset({source.alias.lower()}), single, names)
-    return Rows(single, (member,), (), tuple(rules))
+    return FromRows(single, (member,), (), tuple(rules))
 
 
 def _called(source: Any, table: Table) -> frozenset[str]:
@@ -601,7 +601,7 @@ def _by_key(key: Any, values: Mapping[Any, Any]) -> Any:
     return case if case.args.get("ifs") else exp.null()
 
 
-def _chosen_names(select: Any, rows: Rows) -> dict[str, Any]:
+def _chosen_names(select: Any, rows: FromRows) -> dict[str, Any]:
     """Return what the columns of a subquery are made of, by their names."""
     names: dict[str, Any] = {}
     for node in select.expressions:

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import Dialect, errors, exp
 
 from tightrope.errors import InputError
-from tightrope.publish.arithmetic import Condition, Number
+from tightrope.publish.arithmetic import OutputCondition, PublishedNumber
 from tightrope.publish.axes import Axis, read_axis
 from tightrope.publish.facts import Facts, Table, check_text
 from tightrope.publish.post_processing import (
@@ -195,20 +195,20 @@ def _readable(sql: str = "") -> Iterator[None]:
 
 def _trouble(wrong: Exception, sql: str) -> str:
     """Say where SQL cannot be read: sqlglot's own message is for terminals with colours."""
-    told: dict[str, Any] = next(iter(getattr(wrong, "errors", [])), {})
-    if "line" not in told:
+    mistake: dict[str, Any] = next(iter(getattr(wrong, "errors", [])), {})
+    if "line" not in mistake:
         return (
             "it is nested too deeply"
             if isinstance(wrong, RecursionError)
             else "unknown signs"
         )
-    lines = sql.splitlines()[told["line"] - 1 : told["line"]]
+    lines = sql.splitlines()[mistake["line"] - 1 : mistake["line"]]
     before = (lines[0] if lines else "")[
-        : max(told["col"] - len(told["highlight"] or ""), 0)
+        : max(mistake["col"] - len(mistake["highlight"] or ""), 0)
     ]
-    near = f"{before[-30:]}{told['highlight']}".strip()
-    what = str(told["description"]).partition(" for <class")[0].rstrip(".")
-    return f"{what}, at line {told['line']}, column {told['col']}, after {near!r}"
+    near = f"{before[-30:]}{mistake['highlight']}".strip()
+    what = str(mistake["description"]).partition(" for <class")[0].rstrip(".")
+    return f"{what}, at line {mistake['line']}, column {mistake['col']}, after {near!r}"
 
 
 class _Reader:
@@ -327,7 +327,7 @@ class _Reader:
         if order == [(axis.title, False) for axis in axes][: len(order)]:
             order = []  # the declared order, which the answer has
         published = [
-            OutputColumn(aggregate.leaf.title, Number(aggregate.leaf))
+            OutputColumn(aggregate.leaf.title, PublishedNumber(aggregate.leaf))
             for aggregate in numbers.aggregates
         ]
         if columns == published:
@@ -389,7 +389,7 @@ class _Reader:
         return parts.asked
 
 
-def _having(node: Any, numbers: ArithmeticReader) -> Condition:
+def _having(node: Any, numbers: ArithmeticReader) -> OutputCondition:
     """Return the condition on published numbers that HAVING is."""
     try:
         return numbers.condition(node)

@@ -166,25 +166,25 @@ def score_hint(text: str | None) -> str | None:
     return f'A mechanism that sees all counts has a far smaller error: tightrope design "{better}"'
 
 
-def verdict_rows(told: Mapping[str, Any]) -> dict[str, str]:
+def verdict_rows(verdict: Mapping[str, Any]) -> dict[str, str]:
     """Say what verifying a mechanism file found, from the JSON of ``tightrope verify``."""
     bound = (
         "on its own graph"
-        if told["private_for_question"] is None
+        if verdict["private_for_question"] is None
         else "for the question"
     )
     return {
         **{
             name: str(value or "a graph of its own")
-            for name, value in told["question"].items()
+            for name, value in verdict["question"].items()
         },
-        "private": f"yes, {bound}" if told["private"] else "no",
+        "private": f"yes, {bound}" if verdict["private"] else "no",
         **{
             name: str(value)
-            for name, value in (told["consumer"] or {}).items()
+            for name, value in (verdict["consumer"] or {}).items()
             if value
         },
-        **({"quality": told["claim"]} if "claim" in told else {}),
-        "ratio": str(told["ratio"] or "not known"),
-        "digest": str(told["digest"] or "not known"),
+        **({"quality": verdict["claim"]} if "claim" in verdict else {}),
+        "ratio": str(verdict["ratio"] or "not known"),
+        "digest": str(verdict["digest"] or "not known"),
     }

@@ -24,9 +24,9 @@ from tightrope.tables.noise import (
 )
 from tightrope.tables.planning import (
     Job as Job,
+    JobPlan as JobPlan,
     MeasuredTable as MeasuredTable,
-    Plan as Plan,
-    Published as Published,
+    PublishedTable as PublishedTable,
     Settings as Settings,
     least_epsilon as least_epsilon,
     plan as plan,

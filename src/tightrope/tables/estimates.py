@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tightrope.errors import InputError
 from tightrope.tables.domain import Domain, Levels, Margin, MarginAxis
-from tightrope.tables.planning import COUNT, GRAIN, Plan
+from tightrope.tables.planning import COUNT, GRAIN, JobPlan
 
 #: Beyond this, whole numbers are Python's and not NumPy's.
 _MOST = 1 << 62
@@ -57,7 +57,7 @@ class Estimates:
     ([9.0, 17.0, 3.0], [[5.0, 8.0, 2.0], [4.0, 9.0, 1.0]])
     """
 
-    plan: Plan
+    plan: JobPlan
     numerators: Mapping[tuple[str, Margin], NDArray[Any]]
     denominators: Mapping[tuple[str, Margin], int]
 
@@ -116,7 +116,7 @@ class Estimates:
 
 
 def estimate(
-    plan: Plan, drawn: Sequence[ArrayLike], *, people: int | None = None
+    plan: JobPlan, drawn: Sequence[ArrayLike], *, people: int | None = None
 ) -> Estimates:
     """Return the published tables from the measured ones.
 
@@ -172,7 +172,7 @@ def _whole(table: ArrayLike, domain: Domain, margin: Margin) -> NDArray[Any]:
 
 
 def _averages(
-    plan: Plan, tables: Sequence[NDArray[Any]], people: int | None
+    plan: JobPlan, tables: Sequence[NDArray[Any]], people: int | None
 ) -> dict[str, dict[Levels, NDArray[Any]]]:
     """Return ``GRAIN`` times the averaged measurements of every margin that is published."""
     job = plan.job

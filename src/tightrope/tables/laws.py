@@ -35,7 +35,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.errors import InputError
 from tightrope.tables.domain import Levels, MarginAxis
 from tightrope.tables.noise import ADD_REMOVE, CHANGE_ONE
-from tightrope.tables.planning import COUNT, GRAIN, Plan
+from tightrope.tables.planning import COUNT, GRAIN, JobPlan
 
 Complexes = NDArray[np.complex128]
 
@@ -488,7 +488,7 @@ Cell = tuple[Iterable[str], Sequence[int]]
 
 
 def error_law(
-    plan: Plan, cells: Mapping[Cell, int | Fraction] | Cell, measure: str = COUNT
+    plan: JobPlan, cells: Mapping[Cell, int | Fraction] | Cell, measure: str = COUNT
 ) -> ErrorLaw:
     """Return the law of the error of a published cell, or of a combination of cells.
 
@@ -544,7 +544,7 @@ class _Cell:
 
 
 def _places(
-    plan: Plan, names: Iterable[str], classes: Sequence[int]
+    plan: JobPlan, names: Iterable[str], classes: Sequence[int]
 ) -> tuple[int, ...]:
     """Return the class of a cell on every axis, 0 where it is summed over."""
     domain = plan.job.domain
@@ -561,7 +561,7 @@ def _places(
     return tuple(next(remaining) if level else 0 for level in domain.levels(names))
 
 
-def _terms(plan: Plan, place: int, wanted: Sequence[_Cell]) -> Counter[Fraction]:
+def _terms(plan: JobPlan, place: int, wanted: Sequence[_Cell]) -> Counter[Fraction]:
     """Return the coefficients of a measured table's cells, with the number of cells of each.
 
     A class of the measured table matters by how deep it shares the ancestors of each wanted class.

@@ -75,7 +75,7 @@ DEFAULT = Settings()
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTable:
     """A table that a job publishes.
 
     Attributes
@@ -120,7 +120,7 @@ class Job:
     """
 
     domain: Domain
-    tables: tuple[Published, ...]
+    tables: tuple[PublishedTable, ...]
     relation: Relation
     widths: Mapping[str, int] = field(default_factory=lambda: {COUNT: 1})
 
@@ -147,7 +147,7 @@ class Job:
     def of(
         cls,
         domain: Domain | Mapping[str, Any],
-        tables: Iterable[Iterable[str] | Published],
+        tables: Iterable[Iterable[str] | PublishedTable],
         relation: str | Relation = "add-remove",
         widths: Mapping[str, int] | None = None,
     ) -> Job:
@@ -155,7 +155,11 @@ class Job:
         known = domain if isinstance(domain, Domain) else Domain.of(domain)
         published = []
         for given in tables:
-            table = given if isinstance(given, Published) else Published(tuple(given))
+            table = (
+                given
+                if isinstance(given, PublishedTable)
+                else PublishedTable(tuple(given))
+            )
             published.append(replace(table, margin=known.margin(table.margin)))
         all_widths = {COUNT: 1, **(widths or {})}
         return cls(known, tuple(published), relation_of(relation), all_widths)
@@ -201,7 +205,7 @@ class MeasuredTable:
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """What is measured for a job, and how the published numbers come from it.
 
     Attributes
@@ -225,11 +229,11 @@ class Plan:
         epsilon: Level,
         shares: Mapping[Margin, int | Fraction],
         measure: str = COUNT,
-    ) -> Plan:
+    ) -> JobPlan:
         """Return the plan that measures tables of one measure in given proportions.
 
         >>> job = Job.of({"a": 2, "b": 3}, ["a", "ab"])
-        >>> [str(t.epsilon) for t in Plan.of(job, 1, {("a",): 1, ("a", "b"): 3}).measured]
+        >>> [str(t.epsilon) for t in JobPlan.of(job, 1, {("a",): 1, ("a", "b"): 3}).measured]
         ['0.25', '0.75']
         """
         level = Epsilon.of(epsilon)
@@ -310,7 +314,7 @@ def plan(
     *,
     largest: bool = False,
     settings: Settings = DEFAULT,
-) -> Plan:
+) -> JobPlan:
     """Return the plan with the smallest error that was found.
 
     Parameters
@@ -340,7 +344,7 @@ def plan(
     return min(plans, key=lambda p: p.largest if largest else p.error)
 
 
-def split_plans(job: Job, epsilon: Level) -> tuple[Plan | None, ...]:
+def split_plans(job: Job, epsilon: Level) -> tuple[JobPlan | None, ...]:
     """Return what splitting ε evenly would measure: each published table by itself.
 
     Nothing is measured for a table that is public.
@@ -358,7 +362,7 @@ def split_plans(job: Job, epsilon: Level) -> tuple[Plan | None, ...]:
     return tuple(
         None
         if public
-        else Plan.of(
+        else JobPlan.of(
             replace(job, tables=(table,)), share, {table.margin: 1}, table.measure
         )
         for table, public in zip(job.tables, is_public, strict=True)
@@ -380,7 +384,7 @@ def split_error(job: Job, epsilon: Level) -> float:
 
 def least_epsilon(
     job: Job, wanted: Iterable[float], *, settings: Settings = DEFAULT
-) -> Plan:
+) -> JobPlan:
     """Return the plan with the least ε whose tables have at most the wanted errors.
 
     Parameters
@@ -431,12 +435,12 @@ def _three_digits_up(number: float) -> Fraction:
     return Fraction(math.ceil(number * 10.0**place)) / Fraction(10) ** place
 
 
-def _again(best: Plan, level: Epsilon, job: Job) -> Plan:
+def _again(best: JobPlan, level: Epsilon, job: Job) -> JobPlan:
     """Return a plan with the same shares at another ε."""
     measured = tuple(
         _measured(job, level, t.share, t.measure, t.margin) for t in best.measured
     )
-    return Plan(job, level, measured)
+    return JobPlan(job, level, measured)
 
 
 def _measured(
@@ -462,7 +466,7 @@ def _in_whole_parts(parts: Mapping[int, float], total: int) -> dict[int, int]:
     return {key: part for key, part in whole.items() if part}
 
 
-def _mean_square(plan_: Plan, margin: Margin, measure: str) -> float:
+def _mean_square(plan_: JobPlan, margin: Margin, measure: str) -> float:
     """Return the mean variance of a published table's cells under the plan's averages."""
     domain = plan_.job.domain
     levels = domain.levels(margin)
@@ -752,7 +756,7 @@ class _ShareSearch:
         public = self.dims[self.tables] == 0
         return bool(((below & same).any(axis=1) | public).all())
 
-    def plan(self, parts: Mapping[int, int], level: Epsilon) -> Plan:
+    def plan(self, parts: Mapping[int, int], level: Epsilon) -> JobPlan:
         """Return the plan with these shares."""
         measured = []
         for place, part in sorted(parts.items(), reverse=True):
@@ -761,4 +765,4 @@ class _ShareSearch:
             measure = self.job.measures[row]
             share = Fraction(part, SHARES)
             measured.append(_measured(self.job, level, share, measure, margin))
-        return Plan(self.job, level, tuple(measured))
+        return JobPlan(self.job, level, tuple(measured))

@@ -10,7 +10,7 @@ from tests.forged import unpack as parts
 
 from tightrope import proofs
 from tightrope.certify import Mechanism, Proof, certify, make, verify
-from tightrope.certify.expanders.tree import Elimination
+from tightrope.certify.expanders.tree import TreeElimination
 from tightrope.certify.kernel.graphs import Graph
 from tightrope.certify.make import encode
 from tightrope.certify.theorems.levels import far_sums
@@ -81,7 +81,7 @@ def test_what_arrives_at_the_root_is_the_cheapest_ray(shape, weights, root):
     edges = SHAPES[shape]
     graph = Graph("list", 5, (), np.array(edges), np.zeros(4, int))
     large = [w << 40 for w in weights]
-    _, (_, found) = Elimination(graph).eliminate_to(root, large, [ONE // 2])
+    _, (_, found) = TreeElimination(graph).eliminate_to(root, large, [ONE // 2])
     wanted = cheapest(edges, weights, root, Fraction(1, 2)) * (1 << 40)
     if wanted >= 100:
         assert wanted - 100 <= found <= wanted
@@ -94,9 +94,12 @@ def test_debts_that_no_surplus_can_pay_end_the_elimination():
     """A debt grows by 1/α at each step: without an end its number would have 200,000 digits."""
     path = Graph("box", 4000, ((4000, 1),))
     weights = [-1] + [1] * 3999
-    _, (place, found) = Elimination(path).eliminate_to(3999, weights, [1])
+    _, (place, found) = TreeElimination(path).eliminate_to(3999, weights, [1])
     assert (place, found) == (0, -1)
-    assert Elimination(path).eliminate_to(3999, [-1] + [0] * 3999, [0])[1] == (0, -1)
+    assert TreeElimination(path).eliminate_to(3999, [-1] + [0] * 3999, [0])[1] == (
+        0,
+        -1,
+    )
 
 
 @pytest.mark.parametrize(

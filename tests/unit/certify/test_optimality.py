@@ -7,7 +7,7 @@ import pytest
 
 from tightrope import proofs
 from tightrope.certify import Proof, certify, verify
-from tightrope.certify.kernel.consumer import Consumer as JudgedConsumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.format import Refused
 from tightrope.certify.theorems.levels import convolved, far_sums
 from tightrope.certify.theorems.phi import phi_room
@@ -256,7 +256,7 @@ def test_sums_of_phi_are_close_and_never_too_large(text):
         consumer=Consumer.of(graph),
         certificate=Proof("phi", np.full(graph.size, 1 / graph.size)),
     )
-    judged = JudgedConsumer(made.weights)
+    judged = StatedConsumer(made.weights)
     alpha = Fraction(judged.alphas[0], 1 << 62)
     far = np.asarray(graph.distance_matrix())
     for y in (rng.integers(0, 1 << 54, graph.size), np.array([12345 << 30])):

@@ -25,7 +25,7 @@ from tightrope.optimize.progress import OutOfSteps
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.solvers import finished
 from tightrope.optimize.sums import _engine_on, staircases_route
-from tightrope.optimize.task import Plan, Task
+from tightrope.optimize.task import RoutePlan, Task
 from tightrope.phi import Phi
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -386,7 +386,7 @@ def test_the_answer_of_the_engine_stands(monkeypatch) -> None:
                 tried.append(name)
                 return replace(exact, route=name, bound=exact.bound * (1 - 1e-6))
 
-            return Plan(name, solve)
+            return RoutePlan(name, solve)
 
         return plan
 
@@ -456,7 +456,7 @@ def test_a_route_that_gives_up_is_followed_by_the_next(
     def fails(*_: object) -> None:
         raise error("Φx = b did not converge")
 
-    route = fails if when == "planning" else lambda task: Plan("it fits", fails)
+    route = fails if when == "planning" else lambda task: RoutePlan("it fits", fails)
     monkeypatch.setitem(ROUTES, "candidate", route)
     graph = PathPower(6, 2)
     reader = consumer(graph, "0.3,0.2,0.2,0.1,0.1,0.1")

@@ -13,27 +13,27 @@ from tightrope.publish import parse_facts
 from tightrope.publish.arithmetic import (
     Case,
     Chosen,
-    Comparison,
     Constant,
     IsNull,
     Leaf,
     Logic,
+    NoInterval,
     NullIf,
-    Number,
     Operation,
-    Published,
+    OutputComparison,
+    PublishedLines,
+    PublishedNumber,
     Range,
     Rank,
     Rising,
-    Unbounded,
-    Window,
+    WindowAggregate,
     estimate_of,
 )
 from tightrope.publish.intervals import MISSING, Estimate
 from tightrope.publish.sql_reader import read_shapes
 
 NAMES = ("a", "b", "c")
-LEAVES = {name: Number(Leaf(name)) for name in NAMES}
+LEAVES = {name: PublishedNumber(Leaf(name)) for name in NAMES}
 A, B, C = LEAVES.values()
 
 
@@ -44,7 +44,7 @@ def published(ends, leaves=()):
         for name, (low, high) in zip(NAMES, ends, strict=False)
     }
     known = {name: Leaf(name) for name in NAMES} | {leaf.title: leaf for leaf in leaves}
-    return Published(({},), numbers, known).line(0)
+    return PublishedLines(({},), numbers, known).line(0)
 
 
 def at(point):
@@ -64,7 +64,7 @@ expressions = st.recursive(
         )
         | st.builds(lambda x, y: Chosen("coalesce", (NullIf(x, y), y)), inner, inner)
         | st.builds(
-            lambda sign, x, y, z: Case(((Comparison(sign, x, y), z),), x),
+            lambda sign, x, y, z: Case(((OutputComparison(sign, x, y), z),), x),
             st.sampled_from(["<", ">=", "=", "<>"]), inner, inner, inner,
         )
     ),
@@ -80,7 +80,7 @@ intervals = st.tuples(st.integers(-4, 8), st.integers(0, 4)).map(
 def test_a_range_holds_the_value_at_every_point_of_the_box(expression, ends, data):
     try:
         held = expression.range_on(published(ends))
-    except Unbounded:
+    except NoInterval:
         return
     thirds = [st.integers(3 * low, 3 * high) for low, high in ends]
     point = [Fraction(data.draw(third), 3) for third in thirds]
@@ -109,15 +109,19 @@ def test_a_number_outside_the_box_leaves_the_range():
 def test_a_share_of_a_count_is_between_0_and_1():
     part = Leaf("a", True, True, frozenset({"smoker"}))
     total = Leaf("b", True, True)
-    share = Operation("/", Number(part), Number(total))
+    share = Operation("/", PublishedNumber(part), PublishedNumber(total))
     line = published([(0, 9), (0, 5)], [part, total])
     assert share.range_on(line) == Range(0, 1)
     percent = Operation(
-        "/", Operation("*", Constant(Fraction(100)), Number(part)), Number(total)
+        "/",
+        Operation("*", Constant(Fraction(100)), PublishedNumber(part)),
+        PublishedNumber(total),
     )
     assert percent.range_on(line) == Range(0, 100)
     # The whole divided by its part may be as large as the box allows.
-    assert Operation("/", Number(total), Number(part)).range_on(line) == Range(0, 5)
+    assert Operation("/", PublishedNumber(total), PublishedNumber(part)).range_on(
+        line
+    ) == Range(0, 5)
 
 
 def test_a_divisor_that_may_be_0_has_no_interval():
@@ -128,7 +132,7 @@ def test_a_divisor_that_may_be_0_has_no_interval():
 
 
 def test_what_is_undecided_names_the_other_text():
-    small = Comparison("<", A, Constant(Fraction(10)))
+    small = OutputComparison("<", A, Constant(Fraction(10)))
     label = Case(((small, Constant("few")),), Constant("many"))
     assert estimate_of(label, published([(8, 12)])) == Estimate("few", note="or many")
     assert estimate_of(label, published([(8, 9)])) == Estimate("few")
@@ -137,8 +141,8 @@ def test_what_is_undecided_names_the_other_text():
 def test_conditions_have_three_values():
     missing = NullIf(A, A)
     line = published([(1, 2)])
-    unknown = Comparison("<", missing, A)
-    true = Comparison("=", A, A)
+    unknown = OutputComparison("<", missing, A)
+    true = OutputComparison("=", A, A)
     assert unknown.holds(line) is None
     assert Logic("or", (unknown, true)).holds(line) is True
     assert Logic("and", (unknown, true)).holds(line) is None
@@ -150,18 +154,18 @@ def test_conditions_have_three_values():
 def test_a_window_takes_lines_with_the_same_names():
     numbers = {(k, "a"): Estimate(k, k - 1, k + 1) for k in range(4)}
     names = tuple({"key": "x" if k < 3 else "y"} for k in range(4))
-    lines = Published(names, numbers, {"a": Leaf("a")})
-    total = Window("sum", A, ("key",))
+    lines = PublishedLines(names, numbers, {"a": Leaf("a")})
+    total = WindowAggregate("sum", A, ("key",))
     assert total.value(lines.line(0)) == 3
     assert total.range_on(lines.line(0)) == Range(0, 6)
-    assert Window("max", A, ()).range_on(lines.line(0)) == Range(2, 4)
+    assert WindowAggregate("max", A, ()).range_on(lines.line(0)) == Range(2, 4)
     assert len(total.variables(lines.line(0))) == 3
 
 
 def test_a_rank_is_what_the_intervals_leave():
     numbers = {(0, "a"): Estimate(9, 8, 10), (1, "a"): Estimate(7, 6, 8)}
     numbers |= {(2, "a"): Estimate(7, 6, 9), (3, "a"): Estimate(1, 0, 2)}
-    lines = Published(({},) * 4, numbers, {"a": Leaf("a")})
+    lines = PublishedLines(({},) * 4, numbers, {"a": Leaf("a")})
     falling = Rank(A, (), is_falling=True)
     found = [estimate_of(falling, lines.line(k)) for k in range(4)]
     assert found == [

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from tightrope.tables import Plan
+from tightrope.tables import JobPlan
 
 
 def geometric_noise(generator, rate, shape):
@@ -33,7 +33,7 @@ def joint_noise(generator, epsilon, cells, releases):
 def simulate():
     """Return the noise of many releases of a plan: what estimates of an empty table would be."""
 
-    def draws(plan: Plan, releases: int, seed: int) -> list[np.ndarray]:
+    def draws(plan: JobPlan, releases: int, seed: int) -> list[np.ndarray]:
         generator = np.random.default_rng(seed)
         job = plan.job
         found = []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tightrope.errors import InputError
-from tightrope.tables import Domain, Estimates, Job, Plan, Settings, estimate, plan
+from tightrope.tables import Domain, Estimates, Job, JobPlan, Settings, estimate, plan
 
 QUICK = Settings(random_starts=4, hops=4)
 NESTED = Domain.of(
@@ -37,7 +37,7 @@ def test_without_noise_every_number_is_the_true_one(relation):
 
 def test_agreement_is_exact_whatever_was_drawn():
     shares = {("sex", "county"): 2, ("region", "age"): 1, ("sex", "age"): 3}
-    found = Plan.of(Job.of(NESTED, TABLES), 1, shares)
+    found = JobPlan.of(Job.of(NESTED, TABLES), 1, shares)
     generator = np.random.default_rng(4)
     drawn = [
         generator.integers(-(10**17), 10**17, NESTED.shape(m.margin))
@@ -74,7 +74,7 @@ def test_the_public_total_is_published_as_it_is():
 
 def test_numbers_are_fractions_with_a_known_denominator():
     shares = {("sex", "county"): 2, ("region", "age"): 1, ("sex", "age"): 3}
-    found = Plan.of(Job.of(NESTED, TABLES), 1, shares)
+    found = JobPlan.of(Job.of(NESTED, TABLES), 1, shares)
     drawn = [np.arange(np.prod(NESTED.shape(m.margin))) for m in found.measured]
     shaped = [
         d.reshape(NESTED.shape(m.margin))

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tightrope.errors import CheckFailed
-from tightrope.tables import Job, Published, Settings, job_floor, plan
+from tightrope.tables import Job, PublishedTable, Settings, job_floor, plan
 
 QUICK = Settings(random_starts=2, hops=2)
 
@@ -78,7 +78,7 @@ def test_no_plan_is_below_it(relation, seed):
     generator = np.random.default_rng(seed)
     classes = {name: int(generator.integers(1, 6)) for name in "abc"}
     tables = [
-        Published(names, float(generator.uniform(0.1, 5)))
+        PublishedTable(names, float(generator.uniform(0.1, 5)))
         for names in [("a",), ("b", "c"), ("a", "c")]
     ]
     job = Job.of(classes, tables, relation)
@@ -116,5 +116,7 @@ def test_rows_are_those_of_the_matrix_itself():
 def test_nested_columns_and_sums_have_none():
     nested = Job.of({"a": 2, "b": ("a", [0, 0, 1])}, [["a"], ["b"]])
     assert job_floor(nested, 1) is None
-    sums = Job.of({"a": 2}, [Published(("a",), 1.0, "income")], widths={"income": 100})
+    sums = Job.of(
+        {"a": 2}, [PublishedTable(("a",), 1.0, "income")], widths={"income": 100}
+    )
     assert job_floor(sums, 1) is None

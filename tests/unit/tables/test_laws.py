@@ -13,7 +13,7 @@ from tightrope.tables import (
     Domain,
     ErrorLaw,
     Job,
-    Plan,
+    JobPlan,
     Settings,
     TableNoise,
     error_law,
@@ -114,7 +114,7 @@ JOBS = [
 def test_coverage_of_ten_thousand_releases(job, simulate):
     # Every table that no other one contains is measured, so that all numbers are averages.
     cover = job.domain.cover(table.margin for table in job.tables)
-    found = Plan.of(job, 4, dict.fromkeys(cover, 1))
+    found = JobPlan.of(job, 4, dict.fromkeys(cover, 1))
     people = 0 if job.relation.total_known else None
     released = estimate(found, simulate(found, 10_000, 5), people=people)
     generator = np.random.default_rng(6)
@@ -140,7 +140,7 @@ def test_coverage_of_ten_thousand_releases(job, simulate):
 def test_all_numbers_at_once_are_covered(simulate):
     job = JOBS[0]
     cover = job.domain.cover(table.margin for table in job.tables)
-    found = Plan.of(job, 1, dict.fromkeys(cover, 1))
+    found = JobPlan.of(job, 1, dict.fromkeys(cover, 1))
     released = estimate(found, simulate(found, 10_000, 8))
     numbers = sum(job.domain.cells(table.margin) for table in job.tables)
     each = 1 - Fraction(1, 20 * numbers)

@@ -8,8 +8,8 @@ import pytest
 from tightrope.errors import InputError, TooLarge
 from tightrope.tables import (
     Job,
-    Plan,
-    Published,
+    JobPlan,
+    PublishedTable,
     Settings,
     estimate,
     least_epsilon,
@@ -94,17 +94,17 @@ def test_a_plan_that_misses_a_published_table_is_refused():
     job = ways((2, 3), (1,), "add-remove")
     found = plan(job, 1)
     first = next(table for table in found.measured if len(table.margin) == 2)
-    assert Plan(job, found.epsilon, (first,)).error == pytest.approx(found.error)
+    assert JobPlan(job, found.epsilon, (first,)).error == pytest.approx(found.error)
     alone = plan(Job.of({"a": 2, "b": 3}, ["a"]), 1).measured
     with pytest.raises(InputError, match="no measured table contains"):
-        Plan(job, found.epsilon, alone).averages  # noqa: B018
+        JobPlan(job, found.epsilon, alone).averages  # noqa: B018
 
 
 def test_weights_move_the_plan():
     columns = {"a": 5, "b": 40, "c": 40}
     even = plan(Job.of(columns, ["ab", "ac"]), 1, settings=QUICK)
     tilted = plan(
-        Job.of(columns, [Published(("a", "b"), 9.0), Published(("a", "c"))]),
+        Job.of(columns, [PublishedTable(("a", "b"), 9.0), PublishedTable(("a", "c"))]),
         1,
         settings=QUICK,
     )
@@ -140,9 +140,9 @@ def test_sums_share_epsilon_with_counts(simulate):
     job = Job.of(
         {"sex": 2, "age": 3},
         [
-            Published(("sex",)),
-            Published(("sex", "age")),
-            Published(("sex",), 0.01, "income"),
+            PublishedTable(("sex",)),
+            PublishedTable(("sex", "age")),
+            PublishedTable(("sex",), 0.01, "income"),
         ],
         widths={"income": 50},
     )
@@ -159,8 +159,8 @@ def test_sums_share_epsilon_with_counts(simulate):
     ("arguments", "message"),
     [
         (({"a": 2}, []), "at least one table"),
-        (({"a": 2}, [Published(("a",), 1.0, "income")]), "width is not declared"),
-        (({"a": 2}, [Published(("a",), -1.0)]), "must be positive"),
+        (({"a": 2}, [PublishedTable(("a",), 1.0, "income")]), "width is not declared"),
+        (({"a": 2}, [PublishedTable(("a",), -1.0)]), "must be positive"),
         (({"a": 2}, ["a"], "neither"), "planned for the relations"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tightrope.errors import TooLarge
-from tightrope.tables import Domain, Estimates, Job, Plan, estimate, whole_table
+from tightrope.tables import Domain, Estimates, Job, JobPlan, estimate, whole_table
 
 
 def released(job, plan, table, seed, simulate):
@@ -27,7 +27,7 @@ COVER = {("a", "b"): 1, ("b", "c"): 1, ("a", "c"): 1}
 def test_every_margin_is_a_margin_of_one_table_of_people(relation, simulate):
     job = Job.of({"a": 4, "b": 5, "c": 6}, TABLES, relation)
     table = np.random.default_rng(2).poisson(2.0, (4, 5, 6))
-    plan = Plan.of(job, 1, COVER)
+    plan = JobPlan.of(job, 1, COVER)
     published = released(job, plan, table, 3, simulate)
     whole = whole_table(published)
     assert whole.counts.min() >= 0
@@ -42,7 +42,7 @@ def test_every_margin_is_a_margin_of_one_table_of_people(relation, simulate):
 
 def test_margins_stay_within_their_noise_of_the_estimates(simulate):
     job = Job.of({"a": 10, "b": 10, "c": 10, "d": 10}, ["ab", "bc", "cd"])
-    plan = Plan.of(job, 1, {("a", "b"): 1, ("b", "c"): 1, ("c", "d"): 1})
+    plan = JobPlan.of(job, 1, {("a", "b"): 1, ("b", "c"): 1, ("c", "d"): 1})
     table = np.random.default_rng(2).poisson(3.0, (10,) * 4)
     published = released(job, plan, table, 5, simulate)
     whole = whole_table(published)
@@ -53,14 +53,14 @@ def test_margins_stay_within_their_noise_of_the_estimates(simulate):
 
 def test_estimates_that_are_whole_already_are_kept():
     job = Job.of({"a": 2, "b": 3}, ["ab"])
-    plan = Plan.of(job, 1, {("a", "b"): 1})
+    plan = JobPlan.of(job, 1, {("a", "b"): 1})
     table = np.array([[5, 0, 2], [7, 1, 0]])
     assert (whole_table(estimate(plan, [table])).counts == table).all()
 
 
 def test_empty_cells_are_raised_and_the_others_pay(simulate):
     job = Job.of({"a": 4, "b": 25}, ["", "ab"])
-    plan = Plan.of(job, 1, {("a", "b"): 1})
+    plan = JobPlan.of(job, 1, {("a", "b"): 1})
     table = np.zeros((4, 25), int)
     table[:, :5] = 200
     errors = []
@@ -77,7 +77,7 @@ def test_empty_cells_are_raised_and_the_others_pay(simulate):
 def test_a_full_table_that_is_too_large_is_refused_with_its_size():
     domain = Domain.of({f"c{n}": 10 for n in range(8)})
     job = Job.of(domain, [["c0"], ["c1"]])
-    plan = Plan.of(job, 1, {("c0",): 1, ("c1",): 1})
+    plan = JobPlan.of(job, 1, {("c0",): 1, ("c1",): 1})
     published = estimate(plan, [np.ones(10, int), np.ones(10, int)])
     assert isinstance(published, Estimates)
     with pytest.raises(TooLarge, match="100000000 cells"):

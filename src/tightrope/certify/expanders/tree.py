@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.duals import (
     BITS,
     WEIGHT,
     Arcs,
-    Certificate,
-    Multipliers,
+    CertificateKind,
+    MultiplierKind,
     Shortfalls,
 )
 from tightrope.certify.kernel.format import (
@@ -36,7 +36,7 @@ from tightrope.certify.kernel.graphs import RootedTree
 
 
 @registered(CERTIFICATES, "tree")
-class TreePrices(Multipliers):
+class TreePrices(MultiplierKind):
     """Prices, and the root of each guess."""
 
     fields: ClassVar = BITS | WEIGHT
@@ -44,11 +44,11 @@ class TreePrices(Multipliers):
     @classmethod
     def sections(cls, header: Header, nodes: int, guesses: int) -> Sizes:
         """Return prices and roots."""
-        prices = Certificate.sections(header, nodes, guesses)
+        prices = CertificateKind.sections(header, nodes, guesses)
         return prices | {"places": (guesses, 0, nodes)}
 
     @classmethod
-    def arcs_of(cls, consumer: Consumer, prices: Array) -> Iterator[Arcs]:
+    def arcs_of(cls, consumer: StatedConsumer, prices: Array) -> Iterator[Arcs]:
         """Yield the multipliers of each guess, in units of 2^-bits over the scale."""
         for _, arcs, _ in eliminations(consumer, prices):
             start, end, value = zip(*arcs, strict=True) if arcs else ((), (), ())
@@ -56,7 +56,7 @@ class TreePrices(Multipliers):
             yield ends[0], ends[1], np.array(value, object)
 
     @classmethod
-    def repairs(cls, consumer: Consumer, prices: Array) -> Shortfalls:
+    def repairs(cls, consumer: StatedConsumer, prices: Array) -> Shortfalls:
         """Yield the answer that a deficit at a root comes from, and by how much it is short."""
         for k, _, (place, left) in eliminations(consumer, prices):
             if left < 0:
@@ -69,12 +69,12 @@ Arc = tuple[int, int, int]
 
 
 def eliminations(
-    consumer: Consumer, prices: Array
+    consumer: StatedConsumer, prices: Array
 ) -> Iterator[tuple[int, list[Arc], tuple[int, int]]]:
     """Yield for each guess its multipliers, and a place with what is left there."""
     work = consumer.n * consumer.guesses * consumer.effort
     need_work("the conditions on a tree", work, 900)
-    tree = Elimination(consumer.graph)
+    tree = TreeElimination(consumer.graph)
     # Conditions are compared in units of 2^-bits/scale, so that everything is an integer.
     owed = prices * consumer.scale
     share = consumer.prior * (1 << consumer.bits)
@@ -84,11 +84,11 @@ def eliminations(
         yield k, arcs, rest
 
 
-class Elimination(RootedTree):
+class TreeElimination(RootedTree):
     """A tree on which rooms are sent towards a root.
 
     >>> from tightrope.certify.kernel.graphs import Graph
-    >>> path = Elimination(Graph("box", 3, ((3, 1),)))
+    >>> path = TreeElimination(Graph("box", 3, ((3, 1),)))
     >>> path.eliminate_to(1, [4, -3, 4], [1 << 61])
     ([(1, 2, 4), (1, 0, 4)], (1, 1))
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tightrope.certify.kernel.weights import Weights
 
 
-class Consumer:
+class StatedConsumer:
     """A prior (or a set of possible answers) and a loss, as the file says.
 
     A named loss has no list: it follows from the answers' labels and distances.

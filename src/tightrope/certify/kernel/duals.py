@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     WIDE,
@@ -49,7 +49,7 @@ BITS: dict[str, Rule] = {"bits": whole(1, 401)}
 WEIGHT: dict[str, Rule] = {"weight": maybe(whole(0, 1 << 512))}
 
 
-class Certificate(Part):
+class CertificateKind(Part):
     """A kind of certificate: prices λ that prove a lower bound."""
 
     fields: ClassVar = BITS
@@ -83,7 +83,7 @@ class Certificate(Part):
 
 
 @registered(CERTIFICATES, "multipliers")
-class Multipliers(Certificate):
+class MultiplierKind(CertificateKind):
     """Multipliers that a file lists, sorted by guess; expanders make them from less."""
 
     fields: ClassVar = BITS | WEIGHT | {"arcs": whole(0, 1 << 40)}
@@ -100,7 +100,7 @@ class Multipliers(Certificate):
         }
 
     @classmethod
-    def arcs_of(cls, consumer: Consumer, prices: Array) -> Iterator[Arcs]:
+    def arcs_of(cls, consumer: StatedConsumer, prices: Array) -> Iterator[Arcs]:
         """Yield the multipliers of each guess, in units of 2^-bits over the scale."""
         guess, start, end, value = listed_arcs(consumer)
         # Sorted guesses allow one binary search per guess instead of a pass over all arcs.
@@ -111,7 +111,7 @@ class Multipliers(Certificate):
             yield start[mine], end[mine], value[mine] * consumer.scale
 
     @classmethod
-    def shortfalls(cls, consumer: Consumer, prices: Array) -> Shortfalls:
+    def shortfalls(cls, consumer: StatedConsumer, prices: Array) -> Shortfalls:
         """Yield where the condition of the theorem fails, for each guess.
 
         Costs and prices are in units u = 2^-bits/scale, α in units of 2^-62.
@@ -136,7 +136,7 @@ class Multipliers(Certificate):
             yield k, i, -(room[i] // (consumer.scale << 62))
 
 
-def listed_arcs(consumer: Consumer) -> tuple[Array, Array, Array, Array]:
+def listed_arcs(consumer: StatedConsumer) -> tuple[Array, Array, Array, Array]:
     """Return guess, start, end and value of every listed multiplier."""
     count = consumer.file.header["certificate"]["arcs"]
     need_work("the multipliers", count, 900, 150 * count)

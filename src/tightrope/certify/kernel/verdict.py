@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.exponentials import check_ratios
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
@@ -167,7 +167,7 @@ def _check_privacy(file: File, derive: Derive, report: Verification) -> None:
         _check_loss(weights.consumer(), report)
 
 
-def _check_loss(consumer: Consumer, report: Verification) -> None:
+def _check_loss(consumer: StatedConsumer, report: Verification) -> None:
     """Check the stated loss, limit and bound; report by how much the loss exceeds the bound."""
     header = consumer.file.header
     costs: Any = consumer

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.exponentials import check_ratios, short_number
 from tightrope.certify.kernel.format import (
     CHUNK,
@@ -106,15 +106,15 @@ class Weights(AnyWeights):
         file.expect(graph.nodes)
         return cls(file, graph, answers)
 
-    def consumer(self) -> Consumer:
+    def consumer(self) -> StatedConsumer:
         """Return the consumer whose loss these weights have."""
-        return Consumer(self)
+        return StatedConsumer(self)
 
-    def common_loss(self, consumer: Consumer) -> Fraction | None:
+    def common_loss(self, consumer: StatedConsumer) -> Fraction | None:
         """Return the expected loss where it is the same for all answers, if that is known."""
         return None
 
-    def answer_losses(self, consumer: Consumer) -> Array:
+    def answer_losses(self, consumer: StatedConsumer) -> Array:
         """Return ``Σ_o W[i,o]·loss(i, guess of o)`` for all i, times the unit of the loss."""
         n = self.graph.nodes
         each = np.full(n, self.total if consumer.binary else 0, object)

@@ -24,8 +24,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import BITS, Multipliers, Shortfalls
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import BITS, MultiplierKind, Shortfalls
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     Array,
@@ -37,13 +37,13 @@ from tightrope.certify.kernel.format import (
 
 
 @registered(CERTIFICATES, "cosets")
-class Cosets(Multipliers):
+class Cosets(MultiplierKind):
     """Prices, the stride s, and for each guess multipliers inside its coset."""
 
     fields: ClassVar = BITS | {"arcs": whole(0, 1 << 40), "stride": whole(1, 1 << 40)}
 
     @classmethod
-    def price_bound(cls, consumer: Consumer, prices: Array) -> Fraction:
+    def price_bound(cls, consumer: StatedConsumer, prices: Array) -> Fraction:
         """Return the sum of the prices, less what guesses between two answers may save."""
         bound = super().price_bound(consumer, prices)
         if consumer.kind == "squared":
@@ -53,7 +53,7 @@ class Cosets(Multipliers):
         return bound
 
     @classmethod
-    def shortfalls(cls, consumer: Consumer, prices: Array) -> Shortfalls:
+    def shortfalls(cls, consumer: StatedConsumer, prices: Array) -> Shortfalls:
         """Yield where the condition fails, for each guess, at the answers of its coset.
 
         Costs and prices are in units u = 2^-bits/scale, α in units of 2^-62.

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import Certificate
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import CertificateKind
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     Header,
@@ -33,7 +33,7 @@ from tightrope.certify.kernel.graphs import RootedTree
 
 
 @registered(CERTIFICATES, "envelope")
-class Envelope(Certificate):
+class Envelope(CertificateKind):
     """Nothing but the number of bits: the judge computes the envelope."""
 
     @classmethod
@@ -42,7 +42,7 @@ class Envelope(Certificate):
         return {}
 
     @classmethod
-    def lower_bound(cls, consumer: Consumer) -> Fraction:
+    def lower_bound(cls, consumer: StatedConsumer) -> Fraction:
         """Raise the prior to its envelope; return the bound."""
         graph = consumer.graph
         alpha = consumer.alphas[0]

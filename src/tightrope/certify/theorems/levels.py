@@ -23,7 +23,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.format import (
     MASK,
     WEIGHTS,
@@ -158,7 +158,7 @@ class LevelWeights(WeightsByDistance):
             rests = f"{self.rest[high]} in row {high} and {self.rest[low]} in row {low}"
             yield f"privacy: missing to 2^{self.bits} is {rests}, more than the ratio {p}/{q}"
 
-    def answer_losses(self, consumer: Consumer) -> Array:
+    def answer_losses(self, consumer: StatedConsumer) -> Array:
         """Return the losses of all answers, on a line as a few convolutions."""
         line = len(self.steps) == 1
         shift = consumer.guess_of - np.arange(self.outputs)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer, listed_words
+from tightrope.certify.kernel.consumer import StatedConsumer, listed_words
 from tightrope.certify.kernel.format import (
     OPTIONS,
     WIDE,
@@ -84,15 +84,15 @@ class Limit(Option):
         }
 
     @classmethod
-    def costs(cls, consumer: Consumer) -> LimitedCosts:
+    def costs(cls, consumer: StatedConsumer) -> LimitedCosts:
         """Return the consumer with the limit counted into its costs."""
         return LimitedCosts(consumer)
 
 
-class LimitedCosts(Consumer):
+class LimitedCosts(StatedConsumer):
     """A consumer whose costs count in what a limit on vulnerability or loss is about."""
 
-    def __init__(self, consumer: Consumer) -> None:
+    def __init__(self, consumer: StatedConsumer) -> None:
         vars(self).update(vars(consumer))  # but for the costs, all is the consumer's
         self.consumer = consumer
         self.limit = self.file.header["limit"]

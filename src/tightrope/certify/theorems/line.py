@@ -21,8 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import BITS, Certificate, Shortfalls
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import BITS, CertificateKind, Shortfalls
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     Array,
@@ -35,7 +35,7 @@ from tightrope.certify.kernel.format import (
 
 
 @registered(CERTIFICATES, "line")
-class Line(Certificate):
+class LineKind(CertificateKind):
     """Prices and the cuts between the roots of the guesses."""
 
     fields: ClassVar = BITS
@@ -47,7 +47,7 @@ class Line(Certificate):
         return super().sections(header, nodes, guesses) | places
 
     @classmethod
-    def shortfalls(cls, consumer: Consumer, prices: Array) -> Shortfalls:
+    def shortfalls(cls, consumer: StatedConsumer, prices: Array) -> Shortfalls:
         """Yield where a sum towards a root is negative."""
         costs, owed = line_numbers(consumer, prices)
         narrow = max(consumer.factor, consumer.unit) < 1 << 128
@@ -70,7 +70,9 @@ class Line(Certificate):
                     yield k, np.array([i]), np.array([short], object)
 
 
-def line_numbers(consumer: Consumer, prices: Array) -> tuple[list[int], list[int]]:
+def line_numbers(
+    consumer: StatedConsumer, prices: Array
+) -> tuple[list[int], list[int]]:
     """Return costs per distance and prices over one denominator."""
     path = consumer.graph.is_path and consumer.n > 1 and consumer.power > 0
     need(path, "certificate: a line needs a path and a loss by distance")

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import BITS, Certificate, Shortfalls
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import BITS, CertificateKind, Shortfalls
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     Array,
@@ -34,7 +34,7 @@ from tightrope.certify.theorems.radial import is_transitive, sphere_sizes
 
 
 @registered(CERTIFICATES, "phi")
-class Phi(Certificate):
+class PhiKind(CertificateKind):
     """-y for each answer, or one number where y is constant."""
 
     fields: ClassVar = BITS | {"constant": flag}
@@ -46,7 +46,7 @@ class Phi(Certificate):
         return {"prices": (count, -1 << 62, 1)}
 
     @classmethod
-    def shortfalls(cls, consumer: Consumer, prices: Array) -> Shortfalls:
+    def shortfalls(cls, consumer: StatedConsumer, prices: Array) -> Shortfalls:
         """Yield where y = -prices does not reach the prior; more at an answer itself cures it."""
         room = phi_room(consumer, (-prices).astype(np.int64))
         k = np.flatnonzero(room < 0)
@@ -56,18 +56,18 @@ class Phi(Certificate):
             yield int(k[0]), k if len(prices) > 1 else k * 0, short
 
     @classmethod
-    def price_bound(cls, consumer: Consumer, prices: Array) -> Fraction:
+    def price_bound(cls, consumer: StatedConsumer, prices: Array) -> Fraction:
         """Return 1 - Σ y, where one number is that of every answer."""
         times = consumer.n if len(prices) == 1 else 1
         return 1 + times * Fraction(sum(prices.tolist()), 1 << consumer.bits)
 
 
-def phi_room(consumer: Consumer, y: Array) -> Array:
+def phi_room(consumer: StatedConsumer, y: Array) -> Array:
     """Return ``Σ_i y_i·α^d(i,k) - π_k`` for all k, in units of 2^-62-bits of the prior's.
 
     Powers of α are rounded down to multiples of 2^-62, one after another, and a product is summed
     up coordinate by coordinate, rounded down each time. One number y stands for a constant; where
-    all answers look alike and the prior is uniform, one k stands for all.
+    all answers are equivalent by symmetry and the prior is uniform, one k stands for all.
     """
     graph = consumer.graph
     alpha = consumer.alphas[0]

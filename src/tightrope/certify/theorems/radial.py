@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.format import WEIGHTS, Array, Contents, need, registered
 from tightrope.certify.kernel.graphs import Graph
 from tightrope.certify.theorems.levels import LEVELS, WeightsByDistance
@@ -52,7 +52,7 @@ class RadialWeights(WeightsByDistance):
         if total != self.total:
             yield f"total: every row sums to {total}, which is {total - self.total:+d} off"
 
-    def common_loss(self, consumer: Consumer) -> Fraction | None:
+    def common_loss(self, consumer: StatedConsumer) -> Fraction | None:
         """Return the binary loss, the same for all answers: 1 less the first level."""
         if consumer.remapped or not consumer.binary:
             return None

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
+from tightrope.certify.kernel.consumer import StatedConsumer
 from tightrope.certify.kernel.duals import listed_arcs
 from tightrope.certify.kernel.format import (
     OPTIONS,
@@ -77,7 +77,7 @@ class Slack(Option):
                 yield f"privacy: row {i} exceeds its neighbour {i + step} by {excess} beyond δ"
 
     @classmethod
-    def deduction(cls, consumer: Consumer) -> Fraction:
+    def deduction(cls, consumer: StatedConsumer) -> Fraction:
         """Return α·δ times the sum over arcs of the largest multiplier of a guess."""
         arcs = listed_arcs(consumer)
         many = len(arcs[0])

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import Certificate, Shortfalls
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import CertificateKind, Shortfalls
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     MASK,
@@ -32,7 +32,7 @@ from tightrope.certify.kernel.format import (
 
 
 @registered(CERTIFICATES, "stairs")
-class Stairs(Certificate):
+class Stairs(CertificateKind):
     """Prices, and first and last answer of the core of each guess."""
 
     @classmethod
@@ -43,7 +43,7 @@ class Stairs(Certificate):
 
     @classmethod
     def shortfalls(
-        cls, consumer: Consumer, prices: Array, digits: int = 48
+        cls, consumer: StatedConsumer, prices: Array, digits: int = 48
     ) -> Shortfalls:
         """Send everything towards the core of each guess, in units that fit machine integers.
 

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tightrope.certify.kernel.consumer import read_prior
-from tightrope.certify.kernel.duals import Certificate, Shortfalls
+from tightrope.certify.kernel.duals import CertificateKind, Shortfalls
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     Array,
@@ -132,7 +132,7 @@ class LineConsumer(LatticeConsumer):
 
 
 @registered(CERTIFICATES, "stretched")
-class Stretched(Certificate):
+class Stretched(CertificateKind):
     """Prices and cores of the first answers of every ``stride``-th, and a number of layers."""
 
     on_lattice: ClassVar = True

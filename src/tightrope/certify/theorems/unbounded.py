@@ -23,8 +23,8 @@ from math import inf, log2
 from operator import mul
 from typing import Any, ClassVar
 
-from tightrope.certify.kernel.consumer import Consumer
-from tightrope.certify.kernel.duals import Certificate
+from tightrope.certify.kernel.consumer import StatedConsumer
+from tightrope.certify.kernel.duals import CertificateKind
 from tightrope.certify.kernel.format import (
     CERTIFICATES,
     WEIGHTS,
@@ -178,7 +178,7 @@ def bounded_layers(lattice: Lattice, count: int) -> list[int]:
     return lattice.layers(count)
 
 
-class LatticeConsumer(Consumer):
+class LatticeConsumer(StatedConsumer):
     """Who thinks all answers possible, and the worst loss of noise on a lattice."""
 
     about = "at most "
@@ -220,7 +220,7 @@ class LatticeConsumer(Consumer):
 
 
 @registered(CERTIFICATES, "unbounded")
-class Unbounded(Certificate):
+class UnboundedKind(CertificateKind):
     """The bound by rule: a slope β of a prior around the middle, and no list."""
 
     fields: ClassVar = {"slope": fraction(0, 30)}

@@ -44,7 +44,7 @@ for law in ("binomial", "geometric", "poisson"):
 
 
 @registered(OPTIONS, "window")
-class Window(Option):
+class WindowOption(Option):
     """The answers from ``start`` on, so many."""
 
     rule: ClassVar = staticmethod(

@@ -243,12 +243,12 @@ class Quantile(Shape, kind="quantile"):
 
 
 def _rank(node: Any) -> Fraction:
-    told = Fraction(0)
+    level = Fraction(0)
     if is_number(node):
         # Few digits keep the score, a whole number of parts of a person, small.
-        told = Fraction(node.this).limit_denominator(10_000)
-    if not 0 < told < 1:
+        level = Fraction(node.this).limit_denominator(10_000)
+    if not 0 < level < 1:
         raise InputError(
             f"the rank of a quantile is above 0 and below 1, got {shown_sql(node)}"
         )
-    return told
+    return level

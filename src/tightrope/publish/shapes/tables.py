@@ -46,8 +46,8 @@ from tightrope.tables import (
     ErrorLaw,
     Estimates,
     Job,
-    Plan,
-    Published,
+    JobPlan,
+    PublishedTable,
     Relation,
     WholeTable,
     check_cells,
@@ -532,14 +532,14 @@ class Tables(Shape, kind="tables"):
 
     def notes(self) -> list[str]:
         """Say what is measured."""
-        told = [
+        shares = [
             f"{self._named_by(chosen).removeprefix('by ')} with {float(100 * share):.3g} % of ε"
             for chosen, share in zip(self.measured, self.shares, strict=True)
         ]
         notes = []
         if len(self.sets) > 1:
             notes.append(
-                f"Measured: {', '.join(told)}. All tables come from one estimate and add up."
+                f"Measured: {', '.join(shares)}. All tables come from one estimate and add up."
             )
             if self.job_errors is not None:
                 distance = floor_sentence(*self.job_errors)
@@ -720,14 +720,14 @@ def job_of(reading: JobReading, weights: Sequence[Fraction] = ()) -> Job:
     relations = {one.name: one for one in (ADD_REMOVE, CHANGE_ONE, EITHER)}
     counted = weights or [Fraction(1)] * len(reading.sets)
     tables = [
-        Published(_names(chosen), float(weight))
+        PublishedTable(_names(chosen), float(weight))
         for chosen, weight in zip(reading.sets, counted, strict=True)
     ]
     return Job.of(sizes, tables, relations[reading.relation])
 
 
 @lru_cache(maxsize=32)
-def _even_plan(reading: JobReading, weights: tuple[Fraction, ...]) -> Plan:
+def _even_plan(reading: JobReading, weights: tuple[Fraction, ...]) -> JobPlan:
     """Return the plan at about the ε that wanted margins need.
 
     Its shares hardly depend on ε, and a search for the least ε asks for them a dozen times: for
@@ -738,12 +738,12 @@ def _even_plan(reading: JobReading, weights: tuple[Fraction, ...]) -> Plan:
 
 
 @lru_cache(maxsize=32)
-def _plan_of(reading: JobReading) -> Plan:
+def _plan_of(reading: JobReading) -> JobPlan:
     shares = {
         _names(chosen): share
         for chosen, share in zip(reading.measured, reading.shares, strict=True)
     }
-    return Plan.of(job_of(reading), reading.level, shares)
+    return JobPlan.of(job_of(reading), reading.level, shares)
 
 
 @lru_cache(maxsize=256)
