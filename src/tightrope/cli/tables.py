@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tightrope.asking.disclosure import Disclosure
     from tightrope.asking.planning import Question
     from tightrope.publish import Column
+    from tightrope.publish.facts import Table
     from tightrope.publish.releasing import DeclaredQuestion
 
 T = TypeVar("T")
@@ -240,6 +241,7 @@ def ask(
     confidence: str = "0.95",
     file: Path | None = None,
     check_facts: str | None = None,
+    check_bounds: str | None = None,
     dry_run: bool = False,
     simultaneous: bool = False,
     data: str | None = None,
@@ -286,6 +288,10 @@ def ask(
     check_facts : TABLE
         Instead of SQL: count the rows that violate each fact about the columns of a table, as
         private numbers with their margins.
+    check_bounds : TABLE
+        Instead of SQL: estimate how much the bounds of a table cut off, as private numbers with
+        their margins: people with more rows than count, how many rows that are, values outside
+        the bounds of their columns.
     dry_run
         Show margins, cost and what is left; nothing is paid and no row is read.
     simultaneous
@@ -333,13 +339,15 @@ def ask(
           --epsilon 1 --delta 1e-6
       tightrope ask --file job.sql --epsilon 1 --dry-run
       tightrope ask --check-facts people --epsilon 0.1
+      tightrope ask --check-bounds visits --epsilon 0.1
       tightrope ask "select count(*) from people" --data people.csv \\
           --population 5000 --epsilon 0.5 --budget 2
 
     >>> ask()
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: give one SELECT, --file FILE with several, or --check-facts TABLE
+    tightrope.errors.InputError: give one SELECT, --file FILE with several, --check-facts TABLE or
+    --check-bounds TABLE
     """
     from tightrope.asking import ask_all, plan
     from tightrope.asking.answers import releases_of, told_costs, write_answers
@@ -352,12 +360,12 @@ def ask(
     from tightrope.asking.jobs import QuestionSpec
     from tightrope.asking.planning import job_key, positive, read_job
     from tightrope.asking.writing import check_ending
-    from tightrope.publish.facts import read_facts
+    from tightrope.publish.facts import bound_checks, fact_checks, read_facts
     from tightrope.publish.receipts import write_receipt
 
-    if (sql, file, check_facts).count(None) != 2:
+    if (sql, file, check_facts, check_bounds).count(None) != 3:
         raise InputError(
-            "give one SELECT, --file FILE with several, or --check-facts TABLE"
+            "give one SELECT, --file FILE with several, --check-facts TABLE or --check-bounds TABLE"
         )
     if error is not None and (epsilon is not None or file is not None):
         raise InputError(
@@ -380,7 +388,9 @@ def ask(
         # Missing facts about the publisher would be found after the charge otherwise.
         publisher = need_publisher(read_facts(known).publisher if known else None)
     if check_facts is not None:
-        sql = _fact_checks(check_facts, known, columns)
+        sql = fact_checks(_checked_table(check_facts, known, columns))
+    if check_bounds is not None:
+        sql = bound_checks(_checked_table(check_bounds, known, columns))
     if file is not None:
         wanted = read_job(read_text(file))
     else:
@@ -522,20 +532,15 @@ def _draw_answers(
     facts_table(console, "", costs)
 
 
-def _fact_checks(
+def _checked_table(
     name: str, facts: Path | None, columns: Mapping[str, Column | str]
-) -> str:
-    """Return the SQL that checks the facts about a table, from their file or the options."""
-    from tightrope.publish.facts import (
-        Table,
-        declared_columns,
-        fact_checks,
-        read_facts,
-    )
+) -> Table:
+    """Return the table whose facts are checked, from their file or the options."""
+    from tightrope.publish.facts import Table, declared_columns, read_facts
 
     if facts is not None:
-        return fact_checks(read_facts(facts).table(name))
-    return fact_checks(Table(name, columns=declared_columns(columns)))
+        return read_facts(facts).table(name)
+    return Table(name, columns=declared_columns(columns))
 
 
 def _draw_plan(console: Console, made: Plan) -> None:

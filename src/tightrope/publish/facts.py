@@ -461,7 +461,67 @@ def fact_checks(table: Table) -> str:
             f"the facts about table {table.name!r} state nothing that a row could violate: only "
             "bounds, values and complete do"
         )
-    return f"SELECT {f',{chr(10)}  '.join(counts)}\nFROM {_identifier(table.name)}"
+    return _select_text(counts, _identifier(table.name))
+
+
+def bound_checks(table: Table) -> str:
+    """Return the SQL that estimates how much the bounds of a table cut off.
+
+    Without a column that says whose row it is these are counts of values outside the bounds of
+    their columns. Else people are counted, each once whatever the number of their rows: those with
+    such a value, and those with more rows than ``contributions`` allows. How many rows of them do
+    not count has no bound, so of each person as many are counted again as are allowed: what twice
+    as many contributions would add.
+
+    >>> cost = Column("cost", "integer", bounds=(0, 500))
+    >>> visits = Table("visits", 9, columns={"cost": cost}, person="who", contributions=3)
+    >>> print(bound_checks(visits))
+    SELECT COUNT("beyond") FILTER (WHERE "beyond" > 0) AS "people with more than 3 rows",
+      SUM("beyond") FILTER (WHERE "beyond" > 0) AS "rows not counted, at most 3 of a person",
+      AVG("beyond") FILTER (WHERE "beyond" > 0) AS "rows not counted of each of them",
+      COUNT(*) FILTER (WHERE "outside 0") AS "people with cost: outside 0..500"
+    FROM (SELECT "who", GREATEST(LEAST(COUNT(*) - 3, 3), 0) AS "beyond",
+      BOOL_OR("cost" < 0 OR "cost" > 500) AS "outside 0"
+    FROM "visits" GROUP BY "who")
+    """
+    outside = [found for column in table.columns.values() for found in _outside(column)]
+    if table.person is None:
+        if not outside:
+            raise InputError(
+                f"the facts about table {table.name!r} bound nothing: only bounds of columns, and "
+                "contributions of a person, do"
+            )
+        counts = [
+            f"COUNT(*) FILTER (WHERE {condition}) AS {_identifier(title)}"
+            for title, condition in outside
+        ]
+        return _select_text(counts, _identifier(table.name))
+    most = table.contributions
+    # Not counted are the rows beyond: people with none of them are left out of all three.
+    titles = {
+        "COUNT": f"people with more than {most} row{'s' * (most > 1)}",
+        "SUM": f"rows not counted, at most {most} of a person",
+        "AVG": "rows not counted of each of them",
+    }
+    counts = [
+        f'{aggregate}("beyond") FILTER (WHERE "beyond" > 0) AS {_identifier(title)}'
+        for aggregate, title in titles.items()
+    ]
+    numbers = [
+        _identifier(table.person),
+        f'GREATEST(LEAST(COUNT(*) - {most}, {most}), 0) AS "beyond"',
+    ]
+    for place, (title, condition) in enumerate(outside):
+        numbers.append(f'BOOL_OR({condition}) AS "outside {place}"')
+        name = _identifier(f"people with {title}")
+        counts.append(f'COUNT(*) FILTER (WHERE "outside {place}") AS {name}')
+    person = _identifier(table.person)
+    rows = _select_text(numbers, f"{_identifier(table.name)} GROUP BY {person}")
+    return _select_text(counts, f"({rows})")
+
+
+def _select_text(targets: Sequence[str], rows: str) -> str:
+    return f"SELECT {f',{chr(10)}  '.join(targets)}\nFROM {rows}"
 
 
 def _violations(column: Column) -> Iterator[tuple[str, str]]:
@@ -469,13 +529,7 @@ def _violations(column: Column) -> Iterator[tuple[str, str]]:
     name = _identifier(column.name)
     if column.complete:
         yield f"{column.name}: missing", f"{name} IS NULL"
-    # Facts are public, so they may be written into SQL as constants.
-    if column.ends is not None:
-        low, high = column.ends
-        title = f"{column.name}: outside {low}..{high}"
-        if column.type == "date":
-            low, high = f"'{low}'", f"'{high}'"
-        yield title, f"{name} < {low} OR {name} > {high}"
+    yield from _outside(column)
     # With a declared "other", every value belongs to some class: nothing can be violated.
     if column.values is not None and column.other is None and column.type != "boolean":
         known = ", ".join(
@@ -485,6 +539,18 @@ def _violations(column: Column) -> Iterator[tuple[str, str]]:
             for value in column.values
         )
         yield f"{column.name}: not a declared value", f"NOT {name} IN ({known})"
+
+
+def _outside(column: Column) -> Iterator[tuple[str, str]]:
+    """Return what it is to be outside the bounds of a column, if it has some."""
+    # Facts are public, so they may be written into SQL as constants.
+    if column.ends is not None:
+        name = _identifier(column.name)
+        low, high = column.ends
+        title = f"{column.name}: outside {low}..{high}"
+        if column.type == "date":
+            low, high = f"'{low}'", f"'{high}'"
+        yield title, f"{name} < {low} OR {name} > {high}"
 
 
 def _identifier(name: str) -> str:

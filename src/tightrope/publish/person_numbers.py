@@ -21,7 +21,7 @@ from tightrope.publish.sql_pieces import (
 
 _KNOWN = (
     "within a person, COUNT, SUM of whole numbers, MIN, MAX, BOOL_OR and BOOL_AND are known, "
-    "also with FILTER, and LEAST or GREATEST with a constant around them"
+    "also with FILTER, less a constant, and LEAST or GREATEST with a constant around them"
 )
 
 
@@ -48,6 +48,8 @@ def number_of_person(
     node = unaliased(node)
     if isinstance(node, exp.Least | exp.Greatest):
         return _limited(node, name, reader)
+    if isinstance(node, exp.Sub):
+        return _lessened(node, name, reader)
     condition: Any = None
     if isinstance(node, exp.Filter):
         condition = reader.read(node.expression.this)
@@ -117,6 +119,18 @@ def _truth(node: Any, test: Any, name: str, among: Any) -> tuple[Any, Column]:
     is_or = isinstance(node, exp.LogicalOr)
     rows = (exp.Max if is_or else exp.Min)(this=among(mark))
     return exp.EQ(this=rows, expression=exp.convert(1)), Column(name, "boolean")
+
+
+def _lessened(node: Any, name: str, reader: ConditionReader) -> tuple[Any, Column]:
+    """Return a number less a constant, and its bounds less the same."""
+    inner, column = number_of_person(node.this, name, reader)
+    is_whole = isinstance(node.expression, exp.Literal) and column.type == "integer"
+    if not is_whole or column.bounds is None:
+        raise InputError(f"{_KNOWN}; got {shown_sql(node)}")
+    less = whole_literal(node.expression)
+    low, high = column.bounds
+    bounds = (low - less, high - less)
+    return inner - exp.convert(less), dataclasses.replace(column, bounds=bounds)
 
 
 def _limited(node: Any, name: str, reader: ConditionReader) -> tuple[Any, Column]:

@@ -342,6 +342,24 @@ def all_of(conditions: Sequence[Any]) -> Any:
     return exp.and_(*given) if given else None
 
 
+def conjuncts(condition: Any) -> frozenset[Any]:
+    """Return the conditions that all have to hold for one that is made of them.
+
+    >>> import sqlglot
+    >>> first, second = map(sqlglot.parse_one, ("a and (b and c)", "(c and a) and b"))
+    >>> conjuncts(first) == conjuncts(second), conjuncts(first) == conjuncts(first.this)
+    (True, False)
+    """
+    match condition:
+        case None:
+            return frozenset()
+        case exp.Paren(this=inner):
+            return conjuncts(inner)
+        case exp.And(this=first, expression=second):
+            return conjuncts(first) | conjuncts(second)
+    return frozenset({condition})
+
+
 def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:
     """Return the condition that a column has one of several values.
 

@@ -97,6 +97,12 @@ class Count(Shape, kind="count"):
         """Whether it is one number of a frozen table; by group it is asked as a table."""
         return self.table.frozen and not self.axes
 
+    def absorb(self, other: Shape) -> Shape | None:
+        """Return this count of the whole table with another one, as one draw of both."""
+        from tightrope.publish.shapes.counts import Counts
+
+        return None if self.axes else Counts.of_count(self).absorb(other)
+
     def as_asked(self) -> Shape:
         """Return a table of many cells as a job of one table: noise for each cell by itself.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +45,27 @@ class Counts(Shape, kind="counts"):
             "conditions": tuple(fields.get("condition") for fields in parts.asked),
             "titles": tuple(fields["titles"][0] for fields in parts.asked),
         }
+
+    @classmethod
+    def of_count(cls, count: Shape) -> Counts:
+        """Return the one count of the whole table that another one may join."""
+        shared = {x.name: getattr(count, x.name) for x in fields(count)}
+        return cls(**{**shared, "where": None}, conditions=(count.where,))
+
+    def absorb(self, other: Shape) -> Shape | None:
+        """Return the counts with one more of the whole table.
+
+        What may be sharpened later stays a draw of its own.
+        """
+        same = ("table", "axes", "part", "people")
+        alike = all(getattr(self, name) == getattr(other, name) for name in same)
+        if other.kind != Count.kind or not alike or self.table.frozen:
+            return None
+        return replace(
+            self,
+            titles=self.titles + other.titles,
+            conditions=(*self.conditions, other.where),
+        )
 
     @property
     def bounds_rows(self) -> bool:

@@ -31,7 +31,7 @@ from tightrope.publish.shapes.base import (
 )
 from tightrope.publish.shapes.count import Count
 from tightrope.publish.shapes.sum import Sum
-from tightrope.publish.sql_pieces import ConditionReader, all_of, bare, present
+from tightrope.publish.sql_pieces import ConditionReader, bare, conjuncts, present
 from tightrope.queries import Neighbours
 from tightrope.texts import bound_text
 
@@ -175,8 +175,9 @@ class Mean(Sum, kind="mean"):
             return False
         column = self.named_column
         # COUNT(column) counts rows with a value, which is what the mean is divided by.
-        among_them = all_of([self.where, present(column.name)]) == other.where
-        return among_them or (column.complete and self.where == other.where)
+        own = conjuncts(self.where)
+        among_them = own | {present(column.name)} == conjuncts(other.where)
+        return among_them or (column.complete and own == conjuncts(other.where))
 
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the sums, and the counts that they are divided by."""
