@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -36,3 +36,9 @@ Print Assumptions worst_distance.
 Print Assumptions shown_rows.
 Print Assumptions shown_excess.
 Print Assumptions shown_sound.
+Print Assumptions drawn_total.
+Print Assumptions reached_ratio.
+Print Assumptions scores_sound.
+Print Assumptions scores_apart.
+Print Assumptions quantile_exact.
+Print Assumptions scores_private.

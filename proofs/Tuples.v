@@ -315,24 +315,16 @@ Proof.
     split; [constructor; [lia | exact H2]|]. intros _. cbn [sum_of fold_right]. fold (sum_of x). lia.
 Qed.
 
-Lemma cross_others : forall d, cross (others d) = cross d.
+(** Numbers that are 0 add nothing. *)
+Lemma added_others : forall (g : Z -> Z), g 0 = 0 -> forall d,
+  fold_right (fun c sum => g c + sum) 0 (others d) = fold_right (fun c sum => g c + sum) 0 d.
 Proof.
-  induction d as [|c d IH]; [reflexivity|]. cbn [others filter]. destruct (c =? 0) eqn:E; cbn [negb].
-  - apply Z.eqb_eq in E. subst. cbn [cross fold_right]. exact IH.
-  - cbn [cross fold_right]. f_equal. exact IH.
+  intros g Hg. induction d as [|c d IH]; [reflexivity|]. unfold others in *. cbn [filter].
+  destruct (Z.eqb_spec c 0) as [->|Hne]; cbn [negb fold_right]; lia.
 Qed.
-Lemma rising_others : forall d, rising (others d) = rising d.
-Proof.
-  induction d as [|c d IH]; [reflexivity|]. cbn [others filter]. destruct (c =? 0) eqn:E; cbn [negb].
-  - apply Z.eqb_eq in E. subst. cbn [rising fold_right]. exact IH.
-  - cbn [rising fold_right]. f_equal. exact IH.
-Qed.
-Lemma sum_others : forall d, sum_of (others d) = sum_of d.
-Proof.
-  induction d as [|c d IH]; [reflexivity|]. cbn [others filter]. destruct (c =? 0) eqn:E; cbn [negb].
-  - apply Z.eqb_eq in E. subst. cbn [sum_of fold_right]. exact IH.
-  - cbn [sum_of fold_right]. f_equal. exact IH.
-Qed.
+Definition cross_others : forall d, cross (others d) = cross d := added_others Z.abs eq_refl.
+Definition rising_others : forall d, rising (others d) = rising d := added_others (Z.max 0) eq_refl.
+Definition sum_others : forall d, sum_of (others d) = sum_of d := added_others (fun c => c) eq_refl.
 
 Lemma one_moved : forall d, match others d with [z] => Z.abs z =? 1 | _ => false end = true ->
   cross d = 1 /\ rising d + Z.max 0 (- sum_of d) = 1.

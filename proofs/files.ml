@@ -9,16 +9,23 @@ let listed numbers i = numbers.(Z.to_int i)
 
 (* -- the question ------------------------------------------------------------------------------ *)
 
+let text_of = function Text t -> t | _ -> refuse "the question is not known"
+
+(* A name, and what stands between its brackets. *)
+let call text = match String.index_opt text '(' with
+  | None -> text, []
+  | Some i ->
+    need (text.[String.length text - 1] = ')') "the question is not known";
+    String.sub text 0 i, String.split_on_char ',' (String.sub text (i + 1) (String.length text - i - 2))
+
+let whole_of text =
+  let sound = text <> "" && String.length text <= 15 && String.for_all (fun c -> '0' <= c && c <= '9') text in
+  need (sound && (text = "0" || text.[0] <> '0')) "the question is not known";
+  Z.of_string text
+
 let question ?(most = 2e6) text =
-  let name, sizes = match String.index_opt text '(' with
-    | None -> text, []
-    | Some i ->
-      need (text.[String.length text - 1] = ')') "the question is not known";
-      let inner = String.sub text (i + 1) (String.length text - i - 2) in
-      let number s =
-        let sound = s <> "" && String.length s <= 15 && String.for_all (fun c -> '0' <= c && c <= '9') s in
-        need (sound && (s = "0" || s.[0] <> '0')) "the question is not known"; Z.of_string s in
-      String.sub text 0 i, List.map number (String.split_on_char ',' inner) in
+  let name, arguments = call text in
+  let sizes = List.map whole_of arguments in
   let power b e = Float.pow (Z.to_float b +. 1.) (Z.to_float e) in
   let few size = if size > most then raise (Uncovered "a question of this size") in
   need (name = "tree" || not (List.mem Z.zero sizes)) "the question is not known";
@@ -94,6 +101,15 @@ let relation header = match get "neighbours" header with
   | Text "change-one" -> ChangeOne | Text "add-remove" -> AddRemove | Text "either" -> Either
   | _ -> refuse "the neighbour relation is not known"
 
+let one_ratio header = match List.map positive (items (get "ratios" header)) with
+  | [ratio] -> ratio | _ -> refuse "there is one ratio"
+
+(* Weights by rule have a question, and neither lists nor a consumer. *)
+let only_question header seen =
+  let absent key = get key header = Null in
+  need (List.for_all absent ["graph"; "outputs"; "window"; "consumer"; "expected_loss"; "limit"; "certificate"; "bound"]
+        && Hashtbl.length seen = 0) "weights by rule have a question, and neither lists nor a consumer"
+
 let graph_of numbers header =
   match get "query" header, get "graph" header with
   | Text text, Null ->
@@ -137,19 +153,42 @@ let graph_of numbers header =
     Inr own, n, (if even then listed scaled else fun _ -> []), unit, labels
   | _ -> refuse "a file names a question or holds a graph of its own"
 
+(* Permute-and-flip by scores: its privacy, by its ratio. *)
+let scores header seen =
+  let bits = whole (z 40) (z 63) (get "bits" (fields ["bits"; "kind"] (get "weights" header))) in
+  only_question header seen;
+  let size limit text =
+    let n = whole_of text in
+    need (Z.sign n > 0 && Z.lt n (z limit)) "the question is not known"; n in
+  let rows = function
+    | [] -> Z.one
+    | [k] -> let k = size 10_000_000 k in need (Z.gt k Z.one) "one row each is not written out"; k
+    | _ -> refuse "the question is not known" in
+  let most = 1 lsl 20 + 1 in
+  let q = match call (text_of (get "query" header)) with
+    | "commonest", c :: k -> Commonest (size most c, rows k)
+    | "quantile", rank :: c :: k ->
+      let t, d = positive (Text rank) in
+      need (Z.lt t d && Z.lt d (z 10_000_000)) "the rank is below 1";
+      Quantile (t, d, size most c, rows k)
+    | _ -> refuse "the question is not known" in
+  let p, d = one_ratio header in
+  let r = relation header in
+  need (get "delta" header = Null) "scores have no delta";
+  let level = level_of_header header in
+  let rec int = function O -> 0 | S m -> 1 + int m in
+  let root = match level with Power (_, s, _, _) -> int s | _ -> 1 in
+  if Z.gt (Z.mul (steps_of q r) (z (root * Z.numbits p))) (z 4_000_000) then raise (Uncovered "so many steps");
+  judge_scores q r bits p d level
+
 (* A count that is shown if it is large enough: its privacy, by the levels of its law. *)
 let shown header seen =
   let w = fields ["bits"; "kind"; "levels"; "zero"] (get "weights" header) in
-  (match get "query" header with
-   | Text t -> (match question ~most:infinity t with
-     | Count _ | Path _ -> () | _ -> raise (Uncovered "a count of this question"))
-   | _ -> refuse "no question");
-  need (List.for_all (fun k -> get k header = Null)
-          ["graph"; "outputs"; "window"; "consumer"; "expected_loss"; "limit"; "certificate"; "bound"]
-        && Hashtbl.length seen = 0) "a count that may not be shown has a question and a δ, and no list";
+  only_question header seen;
+  (match question ~most:infinity (text_of (get "query" header)) with
+   | Count _ | Path _ -> () | _ -> raise (Uncovered "a count of this question"));
   ignore (relation header);
-  let p, q = match List.map positive (items (get "ratios" header)) with
-    | [ratio] -> ratio | _ -> refuse "there is one ratio" in
+  let p, q = one_ratio header in
   let levels = List.map (whole Z.one (two 480)) (items (get "levels" w)) in
   need (small (1 lsl 17) (get "zero" w) < List.length levels) "the level of no noise does not exist";
   let a, b = positive (get "delta" header) in
@@ -159,11 +198,10 @@ let shown header seen =
 (* Noise on a lattice: what is checked is its privacy; whether the file says more comes with it. *)
 let noise header seen =
   let w = fields ["bits"; "core"; "kind"; "start"] (get "weights" header) in
-  let question = match get "query" header with Text t -> question ~most:infinity t | _ -> refuse "no question" in
+  let question = question ~most:infinity (text_of (get "query" header)) in
   need (get "graph" header = Null && get "outputs" header = Null && get "delta" header = Null)
     "the outputs of a lattice are the answers, and it has no δ";
-  let p, q = match List.map positive (items (get "ratios" header)) with
-    | [ratio] -> ratio | _ -> refuse "there is one ratio" in
+  let p, q = one_ratio header in
   let start = whole Z.one (two 4000) (get "start" w) and core = whole Z.zero (two 60) (get "core" w) in
   let rec levels n v =
     if n > 300_000 then raise (Uncovered "so many levels");

@@ -26,6 +26,8 @@ let verdict name =
       let is_private, bare = Files.noise header seen in
       if not is_private then "refused: the noise is not private"
       else if bare then "holds" else "private: losses and bounds of noise on a lattice are not covered"
+    | "scores" ->
+      if Files.scores header seen then "holds" else "refused: the scores are not private"
     | "shown" ->
       if Files.shown header seen then "private: how often counts can be shown is not covered"
       else "refused: the levels are not private"

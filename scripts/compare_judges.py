@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import tightrope as tr
-from tightrope.certify import verify
+from tightrope.certify import by_score, verify
 from tightrope.certify.second_judge import SecondVerdict, second_verdicts
 from tightrope.consumers import Consumer
 from tightrope.errors import TightropeError
@@ -43,6 +43,10 @@ LONG = """
     count(50000) sum(3000,7) sum(40000,3) mean(5000,4) path(90000)
     counts(300,2) counts(2000,4) histogram(500,3) histogram(40000,6)
 """
+# By scores of the whole table.
+SCORES = """
+    commonest(5) commonest(40,3) quantile(1/2,121) quantile(9/10,30) quantile(3/7,12,2)
+"""
 LEVELS = ("1", "ln(2)", "1/4", "5/2")
 LOSSES = ("binary", "absolute", "squared", "distance")
 STATEMENTS = """
@@ -52,12 +56,22 @@ STATEMENTS = """
 RELATIONS = ("change-one", "add-remove", "either")
 
 
+def scored_designs() -> Iterator[tuple[str, bytes]]:
+    """Yield files by scores of the whole table with what they are."""
+    for level, relation, text in product(LEVELS, RELATIONS, SCORES.split()):
+        mechanism = by_score(text, level, neighbours=relation)
+        yield f"{text} {relation} ε={level}", mechanism.to_bytes()
+
+
 def designs() -> Iterator[tuple[str, bytes]]:
     """Yield designed files with what they are, in an order that mixes all kinds."""
     cases = list(product(LEVELS, LOSSES, RELATIONS, QUESTIONS.split()))
     cases += product(LEVELS, ("absolute", "squared"), RELATIONS, LONG.split())
     random.Random(0).shuffle(cases)
+    scored = list(scored_designs())
     for number, (level, loss, relation, text) in enumerate(cases):
+        if number % 8 == 7 and scored:
+            yield scored.pop()
         try:
             question = tr.query(text, neighbours=relation)
         except TightropeError:

@@ -22,7 +22,7 @@ COMPARE = types.SimpleNamespace(**runpy.run_path(str(SCRIPT)))
 
 @pytest.fixture(scope="module")
 def files():
-    return [data for _, data in islice(COMPARE.designs(), 60)]
+    return [data for _, data in islice(COMPARE.designs(), 70)]
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,10 @@ PLANTED = {
         r"return \[comb\(k, j\) for j in range\(k \+ 1\)\], k",
         "return [comb(k, j) ** 2 for j in range(k + 1)], k",
     ),
+    "a person who changes moves one score": (
+        r"values, rows \* \(2 if change else 1\)",
+        "values, rows",
+    ),
     "the worst loss is the least": (
         r"max\(each\[counted\]\.tolist\(\)\)",
         "min(each[counted].tolist())",
@@ -123,7 +127,10 @@ def test_the_comparison_finds_a_planted_mistake(mistake, files, mutations, monke
     exec(compile(text, "planted", "exec"), judge.__dict__)
     cases = zip(files, COMPARE.second_opinions(files), strict=True)
     for data, second in [*cases, *mutations]:
-        first = judge.check(data)
+        try:
+            first = judge.check(data)
+        except IndexError:
+            return  # a number below its range leads outside a list
         unknown = any("not known here" in reason for reason in first.reasons)
         if not unknown and not COMPARE.agree(data, first, second):
             return
@@ -174,6 +181,29 @@ def test_counts_that_are_shown_are_private_for_both(change, verdict):
     (second,) = COMPARE.second_opinions([data])
     assert second.verdict == verdict
     assert bool(verify(data)) == (verdict == "private")
+
+
+@pytest.mark.parametrize(
+    ("change", "holds"),
+    [
+        ({}, True),
+        ({"ratios": ["2"]}, False),
+        ({"epsilon": {"base": None, "multiple": "1/2"}}, False),
+        ({"neighbours": "add-remove"}, True),
+        ({"query": "quantile(1/3,121)"}, False),
+        ({"query": "quantile(1/2,121,2)"}, False),
+        ({"query": "quantile(2/4,121)"}, False),
+        ({"query": "commonest(121)"}, True),
+        ({"query": "commonest(121,1)"}, False),
+        ({"delta": "1/1000"}, False),
+    ],
+)
+def test_permute_and_flip_is_private_for_both(change, holds):
+    header, sections = COMPARE.unpack(FILES["scores"]().to_bytes())
+    data = COMPARE.pack(header | change, sections)
+    (second,) = COMPARE.second_opinions([data])
+    assert second.verdict == ("holds" if holds else "refused")
+    assert bool(verify(data)) == holds
 
 
 def test_the_program_says_how_it_is_used():

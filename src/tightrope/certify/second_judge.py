@@ -93,8 +93,8 @@ def require_second_judge(mechanisms: Sequence[Any]) -> None:
         if second.verdict == "not covered":
             raise InputError(
                 f"the public facts require the second judge, which does not cover the mechanism "
-                f"for {mechanism.query} ({second.reason}): ask for counts, sums or tables, or "
-                "take second_judge out of the facts"
+                f"for {mechanism.query} ({second.reason}): ask for counts, sums, tables or modes, "
+                "or take second_judge out of the facts"
             )
         if second.verdict not in ("holds", "private"):
             raise CheckFailed(
