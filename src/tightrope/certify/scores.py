@@ -200,7 +200,7 @@ def by_score(
             steps = asked.steps
             weights = {"kind": "tuples", "bits": _tuple_bits(asked)}
         else:
-            steps = judge.score_question(text, near.value)[2]
+            steps = judge.score_question(text, near.value).steps
             weights = {"kind": "scores", "bits": 62}
     except judge.Refused as refused:
         raise InputError(

@@ -52,13 +52,13 @@ class AnyWeights(Part):
         """Return what is proved of the quality without a consumer: a gap, and it in words."""
         return None
 
-    @staticmethod
-    def edge_lengths(header: Header) -> list[Fraction]:
+    @classmethod
+    def edge_lengths(cls, header: Header) -> list[Fraction]:
         """Return the lengths that the ratios are for."""
         return [Fraction(1)] if header["graph"] is None else header["graph"]["lengths"]
 
-    @staticmethod
-    def ratio_words(header: Header) -> str:
+    @classmethod
+    def ratio_words(cls, header: Header) -> str:
         """Return in words that the ratios are allowed."""
         ratio = short_number(header["ratios"][0])
         more = len(header["ratios"]) - 1

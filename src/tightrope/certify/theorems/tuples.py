@@ -35,22 +35,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
-from tightrope.certify.kernel.exponentials import short_number
-from tightrope.certify.kernel.format import (
-    WEIGHTS,
-    File,
-    Header,
-    Refused,
-    need,
-    registered,
-    whole,
-)
-from tightrope.certify.kernel.weights import AnyWeights, Derive
+from tightrope.certify.kernel.format import WEIGHTS, Refused, need, registered, whole
+from tightrope.certify.theorems.scores import SteppedWeights
 
 #: More quantiles than this in one draw would take weights of more than 4,000 bits.
 MOST_RANKS = 20
@@ -65,54 +55,6 @@ class TupleQuestion(NamedTuple):
     values: int
     sizes: tuple[int, ...]
     steps: int
-
-
-@registered(WEIGHTS, "tuples")
-class TupleWeights(AnyWeights):
-    """The levels that weights of tuples are made of, which follow from the ratio alone."""
-
-    kind = "tuples"
-    fields: ClassVar = {"bits": whole(40, 1024)}
-
-    def __init__(self, file: File) -> None:
-        self.file = file
-        header = file.header
-        self.bits = header["weights"]["bits"]
-        self.question = tuple_question(header["query"], header["neighbours"])
-
-    @classmethod
-    def check_header(cls, header: Header) -> None:
-        """Stop unless there is a question, and neither lists nor a consumer."""
-        absent = (header[name] for name in ("consumer", "outputs", "graph"))
-        bare = all(part is None for part in absent) and not header["sections"]
-        need(bare, "tuples have a question, and neither lists nor a consumer")
-
-    @classmethod
-    def read(cls, file: File, derive: Derive) -> TupleWeights:
-        """Read the question of a file."""
-        return cls(file)
-
-    @staticmethod
-    def edge_lengths(header: Header) -> list[Fraction]:
-        """Return the part of ε that one step is worth."""
-        question = tuple_question(header["query"], header["neighbours"])
-        return [Fraction(1, question.steps)]
-
-    @staticmethod
-    def ratio_words(header: Header) -> str:
-        """Return in words that the ratio is allowed."""
-        steps = tuple_question(header["query"], header["neighbours"]).steps
-        ratio = short_number(header["ratios"][0])
-        return f"p/q = {ratio}, and (p/q)^{steps} is at most exp(ε)"
-
-    def faults(self) -> Iterator[str]:
-        """Yield nothing: the weights follow from the ratio, which was checked."""
-        return iter(())
-
-    def proved_for(self, whose: str) -> str:
-        """Return how far one person moves the levels of a tuple."""
-        moves = f"one person moves the levels of every tuple of {whose}"
-        return f"{moves} by at most {self.question.steps // 2} steps, each worth p/q"
 
 
 def tuple_question(question: str, relation: str) -> TupleQuestion:
@@ -166,3 +108,17 @@ def tuple_question(question: str, relation: str) -> TupleQuestion:
     return TupleQuestion(
         is_bracket, tuple(tops[1:-1]), whole_part, values, sizes, 2 * moves * rows
     )
+
+
+@registered(WEIGHTS, "tuples")
+class TupleWeights(SteppedWeights):
+    """The levels that weights of tuples are made of."""
+
+    kind = "tuples"
+    fields: ClassVar = {"bits": whole(40, 1024)}
+    parse = staticmethod(tuple_question)
+
+    def proved_for(self, whose: str) -> str:
+        """Return how far one person moves the levels of a tuple."""
+        moves = f"one person moves the levels of every tuple of {whose}"
+        return f"{moves} by at most {self.question.steps // 2} steps, each worth p/q"
