@@ -17,8 +17,8 @@ import itertools
 import math
 import numbers
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from html import escape
@@ -273,25 +273,68 @@ def bound_text(bound: Fraction | float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if places else text
 
 
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts with what a page needs to show it.
+
+    Attributes
+    ----------
+    title
+        What it is called.
+    lines
+        The titles of its columns, and below them its rows.
+    notes
+        What stands below it.
+    heat
+        For the cells of a heat map, by row and column: their share of the largest number.
+
+    Examples
+    --------
+    >>> TextTable("", [["sex"], ["f"]], heat={(0, 0): 1.0}).html
+    '<table><tr><th>sex</th></tr><tr><td style="--heat:100%">f</td></tr></table>'
+    """
+
+    title: str
+    lines: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    heat: Mapping[tuple[int, int], float] = field(default_factory=dict)
+
+    @property
+    def html(self) -> str:
+        """The lines as a table of a page."""
+        head, *rows = self.lines
+        return html_table(rows, head, heat=self.heat)
+
+
 def html_table(
-    rows: Iterable[Sequence[object]], head: Sequence[str] = (), caption: str = ""
+    rows: Iterable[Sequence[object]],
+    head: Sequence[str] = (),
+    caption: str = "",
+    heat: Mapping[tuple[int, int], float] | None = None,
 ) -> str:
     """Return a table for a page: below titles, or with the first of each row as its title.
+
+    The style of the page decides how the share of the largest number (``heat``) colours a cell.
 
     >>> html_table([("answers", 5)]), html_table([("a", "<b>")], ["name", "text"])
     ('<table><tr><th>answers</th><td>5</td></tr></table>',
      '<table><tr><th>name</th><th>text</th></tr><tr><td>a</td><td>&lt;b&gt;</td></tr></table>')
     """
+    shares = heat or {}
 
-    def line(kinds: Iterable[str], cells: Sequence[object]) -> str:
-        inside = (
-            f"<{k}>{escape(str(cell))}</{k}>"
-            for k, cell in zip(kinds, cells, strict=False)
-        )
+    def line(kinds: Iterable[str], cells: Sequence[object], row: int = -1) -> str:
+        inside = []
+        for place, (kind, cell) in enumerate(zip(kinds, cells, strict=False)):
+            share = shares.get((row, place))
+            style = "" if share is None else f' style="--heat:{100 * share:.3g}%"'
+            inside.append(f"<{kind}{style}>{escape(str(cell))}</{kind}>")
         return f"<tr>{''.join(inside)}</tr>"
 
     above = f"<caption>{escape(caption)}</caption>" if caption else ""
     above += line(itertools.repeat("th"), head) if head else ""
     first = "td" if head else "th"
-    body = (line(itertools.chain([first], itertools.repeat("td")), row) for row in rows)
+    body = (
+        line(itertools.chain([first], itertools.repeat("td")), row, number)
+        for number, row in enumerate(rows)
+    )
     return f"<table>{above}{''.join(body)}</table>"

@@ -95,15 +95,15 @@ def test_report_of_numbers_prints_on_one_page(chromium):
     from matplotlib.figure import Figure
 
     from tightrope.report.page import Publication, published_report
+    from tightrope.texts import TextTable
 
     figure = Figure(figsize=(4.2, 2.7))
     figure.subplots().plot([1, 2])
     lines = [["region", "sex", "n"], *(["north", "f", "468 ± 10"] for _ in range(10))]
     facts = dict.fromkeys(("asked", "intervals", "paid", "left", "key"), "a text " * 9)
     receipt = {"position": 7, "ledger": "a1", "hash": "f0" * 32, "text": "long " * 900}
-    report = Publication(
-        "People", [("", lines, ["Proved optimal."])], facts, facts, [figure], [receipt]
-    )
+    table = TextTable("", lines, ["Proved optimal."], {(0, 2): 1.0})
+    report = Publication("People", [table], facts, facts, [figure], [receipt])
     page = chromium.new_page()
     page.set_content(published_report(report))
     printed = page.pdf(prefer_css_page_size=True)

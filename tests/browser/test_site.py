@@ -54,3 +54,20 @@ def test_every_page_leads_on(page, site):
     assert "A count" in following.inner_text()
     tabs = page.locator(".md-tabs__link").all_inner_texts()
     assert tabs[1:] == ["Publish", "Check", "Study", "Reference"]
+
+
+def test_formulas_have_their_font_and_drawings_are_dark_in_the_dark(page, site):
+    page.goto(f"file://{site}/concepts/tight-constraints.html")
+    fonts = (
+        "document.fonts.ready.then(all => [...all].map(f => f.family + ' ' + f.status))"
+    )
+    assert "Site Math loaded" in page.evaluate(fonts)
+    picture = (
+        "getComputedStyle(document.querySelector('.md-typeset img[src$=svg]')).filter"
+    )
+    page.emulate_media(color_scheme="light")
+    page.goto(f"file://{site}/gallery.html")
+    assert page.evaluate(picture) == "none"
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    assert "invert" in page.evaluate(picture)

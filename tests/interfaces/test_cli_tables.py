@@ -139,7 +139,7 @@ def test_the_dry_run_shows_the_plan_and_the_error_of_each_table(run):
     assert re.search(r"published +margin \(95 %\) +if ε were split", shown)
     assert re.search(r"n by sex × region +± 3 +± 12", shown)
     assert re.search(r"n in all +± 5 +± 12", shown)
-    assert re.search(r"sex × region +1 +1\n", shown)
+    assert re.search(r"sex × region +1 +100% +█{24}\n", shown)
 
 
 def test_the_largest_margin_is_smaller_when_it_is_planned_for():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,12 @@ from tightrope.publish.releasing import Release
 from tightrope.publish.scopes import Scope
 from tightrope.publish.shapes import Declared, Reading, estimates
 from tightrope.publish.shapes.tables import PLACE, JobNumbers
+from tightrope.report.drawings import COLOURS
 from tightrope.report.texts import label_text
-from tightrope.texts import bound_text, html_table
+from tightrope.texts import TextTable, bound_text, html_table
+
+#: The most classes that go across: a wider table is a list, which needs no scrolling sideways.
+MOST_ACROSS = 12
 
 
 @dataclass(frozen=True)
@@ -198,21 +203,43 @@ class Answer:
         >>> Answer(("sex", "smokes"), ("n",), rows, Fraction(19, 20)).crossed()
         [['sex', 'yes', 'no'], ['f', '3', '5'], ['m', '2', '4']]
         """
-        return _crossed(self, {})
+        return [[*line] for line in _crossed(self, {}, "").lines]
 
-    def layouts(self) -> list[tuple[str, list[list[str]]]]:
-        """Return each table of the answer with its title, as texts, margins around their table."""
+    def layouts(self) -> list[TextTable]:
+        """Return each table of the answer as a heat map, with its margins around it.
+
+        >>> rows = ((("f",), (Estimate(3),)), (("m",), (Estimate(6),)))
+        >>> Answer(("sex",), ("n",), rows, Fraction(19, 20)).layouts()[0].heat
+        {(0, 1): 0.5, (1, 1): 1.0}
+        """
         tables = self.tables
-        if len(tables) == 1:
-            return [(self.name, self.table(usual=True))]
         shown = []
         for keys, table in tables.items():
-            title = " × ".join(keys) or "all"
-            lines = (
-                _crossed(table, tables) if len(keys) > 1 else table.table(usual=True)
+            columns = " × ".join(keys) or "all" if len(tables) > 1 else ""
+            title = ": ".join(filter(None, [self.name, columns]))
+            is_narrow = len({names[-1:] for names, _ in table.rows}) <= MOST_ACROSS
+            crosses = len(keys) > 1 and len(self.titles) == 1 and is_narrow
+            shown.append(
+                _crossed(table, tables, title) if crosses else table._listed(title)
             )
-            shown.append((f"{self.name}: {title}" if self.name else title, lines))
         return shown
+
+    def _listed(self, title: str) -> TextTable:
+        """Return the answer as a list of groups, with the usual noise beside each number."""
+        compares = any(error is not None for error in self.usual)
+        width = 2 if compares else 1
+        cells = {
+            (row, len(self.keys) + width * column): told
+            for row, (_, numbers) in enumerate(self.rows)
+            for column, told in enumerate(numbers)
+        }
+        # Numbers of different titles, as counts and means, have no scale in common.
+        is_map = len(self.titles) == 1 and len(self.rows) > 1
+        return TextTable(
+            title,
+            self.table(usual=compares),
+            heat=_heat(cells) if is_map else {},
+        )
 
     def write(self, path: FilePath) -> list[Path]:
         """Write the numbers as CSV, Parquet or a spreadsheet.
@@ -314,7 +341,7 @@ class Answer:
                     axes.plot(
                         [float(one.low), float(one.high)], [y, y], lw=2, color="0.6"
                     )
-                    axes.plot([float(one.value)], [y], "o", color="C0")
+                    axes.plot([float(one.value)], [y], "o", color=COLOURS[0])
             axes.set_yticks(range(len(names)), names)
             # The first group is at the top, as in the table.
             axes.invert_yaxis()
@@ -406,9 +433,23 @@ def write_answers(answers: Sequence[Answer], path: FilePath) -> list[Path]:
     return written
 
 
+def _heat(cells: Mapping[tuple[int, int], Estimate]) -> dict[tuple[int, int], float]:
+    """Return the share of each number in the largest; negative ones have the share 0."""
+    values = {
+        place: float(told.value)
+        for place, told in cells.items()
+        # A most common value is a text, and a group may have no number.
+        if isinstance(told.value, Real)
+    }
+    largest = max(values.values(), default=0)
+    if largest <= 0:
+        return {}
+    return {place: max(value, 0.0) / largest for place, value in values.items()}
+
+
 def _crossed(
-    table: Answer, margins: Mapping[tuple[str, ...], Answer]
-) -> list[list[str]]:
+    table: Answer, margins: Mapping[tuple[str, ...], Answer], title: str
+) -> TextTable:
     """Return a table with its last column across, and what is known of its margins around it."""
     *before, across = table.keys
     texts = {names: ", ".join(map(str, cells)) for names, cells in table.rows}
@@ -421,14 +462,25 @@ def _crossed(
             texts[place] = ", ".join(map(str, cells))
     columns = list(dict.fromkeys(names[-1] for names in texts))
     lines = list(dict.fromkeys(names[:-1] for names in texts))
+    # Margins are much larger than their cells: they would make all of these look empty.
+    row_of = {line: number for number, line in enumerate(lines)}
+    column_of = {name: number for number, name in enumerate(columns, len(before))}
+    cells = {
+        (row_of[names[:-1]], column_of[names[-1]]): told[0]
+        for names, told in table.rows
+    }
     # What is summed over is last: the table itself comes first.
-    return [
-        [*before, *map(_name, columns)],
-        *(
-            [*map(_name, line), *(texts.get((*line, column), "") for column in columns)]
-            for line in lines
-        ),
-    ]
+    return TextTable(
+        title,
+        [
+            [*before, *map(_name, columns)],
+            *(
+                [*map(_name, line), *(texts.get((*line, at), "") for at in columns)]
+                for line in lines
+            ),
+        ],
+        heat=_heat(cells),
+    )
 
 
 def told_costs(answers: Sequence[Answer]) -> dict[str, str]:

@@ -68,7 +68,7 @@ from tightrope.publish.shapes import Draw, PlannedTable, Shape, estimates
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours
-from tightrope.texts import to_exact
+from tightrope.texts import TextTable, bound_text, to_exact
 
 
 @dataclass(frozen=True)
@@ -248,6 +248,32 @@ class Question:
             for part in self.parts
             for table in part.shape.published_tables(part.confidence)
         )
+
+    def margins(self, confidence: Fraction) -> TextTable:
+        """Return the margins of several tables, beside those that splitting ε would have had."""
+        sure = f"{float(confidence) * 100:.4g} %"
+        return TextTable(
+            self.name,
+            [
+                ["published", f"margin ({sure})", "if ε were split"],
+                *(
+                    [
+                        table.title,
+                        f"± {bound_text(table.margin)}",
+                        f"± {bound_text(table.split)}",
+                    ]
+                    for table in self.published
+                ),
+            ],
+        )
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of several tables: which part of ε each measured one has."""
+        return {
+            " × ".join(table["table"]) or "in all": table["share"]
+            for table in self.measured
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan of this question as JSON can hold it."""

@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from tightrope.publish import Column
     from tightrope.publish.facts import Table
     from tightrope.publish.releasing import DeclaredQuestion
+    from tightrope.texts import TextTable
 
 T = TypeVar("T")
 
 #: The most rows of an answer that are drawn on the screen. A million took eight minutes.
 SCREEN_ROWS = 1000
+#: How long the bar of a whole is on the screen: with its names it fits 80 characters.
+BAR_WIDTH = 24
 
 
 def init(
@@ -478,7 +481,9 @@ def _report(disclosure: Disclosure, costs: Mapping[str, str]) -> str:
     drawn = [
         answer.plot()
         for answer in disclosure.answers
-        if any(x.low is not None for _, numbers in answer.rows for x in numbers)
+        # Several tables are heat maps: as points their numbers would fill pages.
+        if len(answer.tables) == 1
+        and any(x.low is not None for _, numbers in answer.rows for x in numbers)
     ]
     return published_report(
         Publication(
@@ -494,18 +499,21 @@ def _report(disclosure: Disclosure, costs: Mapping[str, str]) -> str:
             facts={"asked": disclosure.asked}
             | {k: v for k, v in costs.items() if k != "protects"},
             pictures=drawn,
+            plans=[
+                (one.margins(disclosure.plan.confidence), one.shares)
+                for one in disclosure.plan.questions
+                if one.published
+            ],
             receipts=[plain(receipt) for receipt in disclosure.receipts],
             sheet=sp_800_226(disclosure),
         )
     )
 
 
-def _in_report(
-    answer: Answer,
-) -> list[tuple[str, Sequence[Sequence[str]], Sequence[str]]]:
+def _in_report(answer: Answer) -> list[TextTable]:
     """Return the tables of an answer; the notes about all of them stand below the last."""
-    *before, (title, lines) = answer.layouts()
-    return [*((name, rows, ()) for name, rows in before), (title, lines, answer.notes)]
+    *before, last = answer.layouts()
+    return [*before, replace(last, notes=answer.notes)]
 
 
 def _draw_answers(
@@ -575,34 +583,20 @@ def _draw_job(
     console: Console, title: str, question: Question, confidence: Fraction
 ) -> None:
     """Draw the plan of several tables: what is published, and what is measured for it."""
-    from tightrope.texts import bound_text
-
     console.print(title, style="bold", markup=False)
-    sure = f"{float(confidence) * 100:.4g} %"
-    grid(
-        console,
-        ["published", f"margin ({sure})", "if ε were split"],
-        [
-            [
-                table.title,
-                f"± {bound_text(table.margin)}",
-                f"± {bound_text(table.split)}",
-            ]
-            for table in question.published
-        ],
-    )
+    head, *rows = question.margins(confidence).lines
+    grid(console, head, rows)
     console.print()
     grid(
         console,
-        ["measured", "share of ε", "ε"],
+        ["measured", "ε", "share of ε", ""],
         [
-            [
-                " × ".join(table["table"]) or "in all",
-                f"{table['share']:g}",
-                table["epsilon"],
-            ]
-            for table in question.measured
+            [name, table["epsilon"], f"{share:.0%}", "█" * round(BAR_WIDTH * share)]
+            for (name, share), table in zip(
+                question.shares.items(), question.measured, strict=True
+            )
         ],
+        ["share of ε"],
     )
     console.print()
 

@@ -212,7 +212,7 @@ class Prior:
         shown = min(self.size, 20)
         rows = "".join(
             f'<tr><th>{i}</th><td>{self[i]:.4f}</td><td><span style="display:inline-block;'
-            f'height:.8em;width:{8 * self[i] / self.maximum:.2f}em;background:#0072B2"></span>'
+            f'height:.8em;width:{8 * self[i] / self.maximum:.2f}em;background:#0f9d8a"></span>'
             "</td></tr>"
             for i in range(shown)
         )

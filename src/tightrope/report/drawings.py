@@ -19,9 +19,12 @@ from tightrope.channels import Channel
 from tightrope.graphs import AnswerGraph
 from tightrope.report.texts import label_text
 
-#: Colours that everybody can tell apart (Okabe and Ito), from dark to light, so that prints in
-#: black and white keep the order too.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#000000", "#CC79A7", "#E69F00")
+#: The colour of what is ours, on pages and in pictures, and that of what is compared with it.
+TEAL = "#0f9d8a"
+GREY = "#8a94a0"
+#: Colours that everybody can tell apart (after Okabe and Ito), with a contrast of 3:1 on white and
+#: on a dark page. The dash, the marker and the hatch tell them apart without colour.
+COLOURS = (TEAL, "#D55E00", "#0072B2", GREY, "#CC79A7", "#E69F00")
 #: Corners of the simplex of three priors, and of four in a projection that hides none.
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(3) / 2]])
 TETRAHEDRON = np.array([[0.0, 0.0], [1.0, 0.05], [0.34, -0.34], [0.56, 0.86]])

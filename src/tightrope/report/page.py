@@ -22,7 +22,7 @@ from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
 from tightrope.report.texts import design_rows
-from tightrope.texts import html_table
+from tightrope.texts import TextTable, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class Publication:
     title
         What the numbers are about.
     tables
-        For each question its name, its lines of texts (the first are the titles) and its notes.
+        The numbers with their margins.
     about
         The table, the date, the population, what is protected and at which ε.
     facts
@@ -87,16 +87,19 @@ class Publication:
         Matplotlib figures of the numbers with their intervals.
     receipts
         The signed receipts.
+    plans
+        Of each job of several tables: its margins, and the share of ε of what was measured.
     sheet
         What NIST SP 800-226 asks of a claim of differential privacy, and the answers.
     """
 
     title: str
-    tables: Sequence[tuple[str, Sequence[Sequence[str]], Sequence[str]]]
+    tables: Sequence[TextTable]
     about: Mapping[str, str]
     facts: Mapping[str, str]
     pictures: Sequence[Any] = ()
     receipts: Sequence[Mapping[str, Any]] = ()
+    plans: Sequence[tuple[TextTable, Mapping[str, float]]] = ()
     sheet: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -105,7 +108,7 @@ def published_report(publication: Publication) -> str:
 
     Examples
     --------
-    >>> tables = [("smokers", [["n"], ["17 ± 3"]], ["Proved optimal."])]
+    >>> tables = [TextTable("smokers", [["n"], ["17 ± 3"]], ["Proved optimal."])]
     >>> page = published_report(Publication("Smokers", tables, {"ε": "1"}, {"paid": "1"}))
     >>> "<td>17 ± 3</td>" in page, "src=" in page
     (True, False)
@@ -113,13 +116,22 @@ def published_report(publication: Publication) -> str:
     about = publication.about
     # Everything from outside is escaped: titles and names come from the user.
     parts = [f"<h1>{escape(publication.title)}</h1>", html_table(about.items())]
-    for name, (head, *lines), notes in publication.tables:
-        parts += [f"<h2>{escape(name)}</h2>" if name else "", html_table(lines, head)]
-        parts += [f"<p>{escape(note)}</p>" for note in notes]
+    for table in publication.tables:
+        parts += [f"<h2>{escape(table.title)}</h2>"] if table.title else []
+        # A wide table scrolls by itself, not the page; the keyboard reaches all of it.
+        parts.append(f'<div class="scrolls" tabindex="0">{table.html}</div>')
+        parts += [f"<p>{escape(note)}</p>" for note in table.notes]
     parts += [
         _figure(picture, "Each number with its interval")
         for picture in publication.pictures
     ]
+    for margins, shares in publication.plans:
+        parts += [
+            "<h2>How ε was shared</h2><p>The numbers of all tables come from one estimate, so "
+            "they add up. Measured were</p>",
+            share_bar(shares),
+            margins.html,
+        ]
     parts.append(
         "<h2>Method</h2><p>Each number is the true one plus random noise, drawn from a mechanism "
         "whose differential privacy was checked in integers before any row was read. An interval "
@@ -140,6 +152,22 @@ def published_report(publication: Publication) -> str:
     if publication.receipts:
         parts.append(_citation(publication) + _receipts(publication.receipts))
     return _page(publication.title, parts)
+
+
+def share_bar(shares: Mapping[str, float]) -> str:
+    """Return a bar whose parts are as long as the shares, with their names below it.
+
+    >>> share_bar({"sex": 0.25, "sex × age": 0.75})[:58]
+    '<div class="shares"><i style="width:25%"></i><i style="wid'
+    """
+    parts = "".join(
+        f'<i style="width:{100 * part:.4g}%"></i>' for part in shares.values()
+    )
+    names = "".join(
+        f"<li>{escape(name)}: {part:.0%} of ε</li>" for name, part in shares.items()
+    )
+    # The list says what the bar shows, also to whoever does not see colours.
+    return f'<div class="shares">{parts}</div><ol class="legend">{names}</ol>'
 
 
 def _citation(publication: Publication) -> str:

@@ -17,12 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.report.drawings import COLOURS, TRIANGLE, GraphDrawing, HeatMap, around
+from tightrope.report.drawings import (
+    COLOURS,
+    GREY,
+    TEAL,
+    TRIANGLE,
+    GraphDrawing,
+    HeatMap,
+    around,
+)
 from tightrope.studio.asking import FieldError
 from tightrope.studio.work import Compared
 
-TEAL = "#0f9d8a"
-GREY = "#8a94a0"
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
 
@@ -261,7 +267,7 @@ def bars_picture(bars: Sequence[Compared], is_binary: bool) -> Figure:
         1 - bar.loss if is_binary else bar.loss for bar in drawn if bar.loss is not None
     ]
     known = {"bound": GREY, "optimum": TEAL}
-    colours = [known.get(bar.name, COLOURS[0]) for bar in drawn]
+    colours = [known.get(bar.name, COLOURS[2]) for bar in drawn]
     trace = _bars(
         values, [bar.name for bar in drawn], colours, orientation="h", textposition="outside",
         text=[f"{value:.6g}" for value in values], cliponaxis=False,

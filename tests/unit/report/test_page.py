@@ -16,6 +16,7 @@ from tightrope.report.page import (
     published_report,
     receipts_of,
 )
+from tightrope.texts import TextTable
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -126,7 +127,7 @@ def test_pages_of_other_graphs(question) -> None:
 
 def test_published_numbers_open_the_page_and_their_words_are_escaped():
     lines = [["town", "n", "n, usual noise"], ["<b>", "17 ± 3", "± 4"]]
-    tables = [("people", lines, ["Proved optimal."])]
+    tables = [TextTable("people", lines, ["Proved optimal."])]
     receipt = {"position": 7, "ledger": "a1", "hash": "f0", "sql": "</script><b>"}
     page = published_report(
         Publication("<People>", tables, {"ε": "1"}, {"paid": "1"}, receipts=[receipt])
@@ -138,3 +139,19 @@ def test_published_numbers_open_the_page_and_their_words_are_escaped():
     assert page.index("17 ± 3") < page.index("what it cost")
     assert "<td>&lt;b&gt;</td>" in page
     assert "<td>± 4</td>" in page
+
+
+def test_job_shows_its_shares_and_heat_maps():
+    lines = [["sex", "yes", "no"], ["f", "1", "4"]]
+    table = TextTable("sex × smokes", lines, heat={(0, 1): 0.25, (0, 2): 1.0})
+    margins = TextTable("", [["published", "margin"], ["n by <sex>", "± 3"]])
+    plans = [(margins, {"<sex>": 0.25, "sex × smokes": 0.75})]
+    page = published_report(Publication("People", [table], {}, {}, plans=plans))
+    assert '<td style="--heat:25%">1</td><td style="--heat:100%">4</td>' in page
+    assert "<td>f</td>" in page
+    assert '<i style="width:25%"></i><i style="width:75%"></i>' in page
+    assert "<li>&lt;sex&gt;: 25% of ε</li>" in page
+    assert "<td>n by &lt;sex&gt;</td>" in page
+    assert "How ε was shared" not in published_report(
+        Publication("People", [table], {}, {})
+    )

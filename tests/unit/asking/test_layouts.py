@@ -1,0 +1,51 @@
+"""Tables of an answer as heat maps: which cells are shaded, and how far."""
+
+from fractions import Fraction
+
+from tightrope.asking.answers import MOST_ACROSS, Answer
+from tightrope.publish.intervals import MISSING, Estimate
+from tightrope.publish.shapes.tables import PLACE
+
+SURE = Fraction(19, 20)
+
+
+def by_groups(*keys, titles=("n",), **groups):
+    rows = tuple((tuple(name.split("_")), told) for name, told in groups.items())
+    return Answer(keys, titles, rows, SURE)
+
+
+def test_margins_are_around_the_heat_map_and_not_part_of_it():
+    cells = {
+        (0, "f", "yes"): 1, (0, "f", "no"): 3, (0, "m", "yes"): -1, (0, "m", "no"): 4,
+        (1, "f", None): 4, (1, "m", None): 3, (2, None, None): 7,
+    }  # fmt: skip
+    rows = tuple((name, (Estimate(number),)) for name, number in cells.items())
+    both, sex, total = Answer((PLACE, "sex", "smokes"), ("n",), rows, SURE).layouts()
+    assert [both.title, sex.title, total.title] == ["sex × smokes", "sex", "all"]
+    assert both.lines == [
+        ["sex", "yes", "no", "(all)"],
+        ["f", "1", "3", "4"],
+        ["m", "-1", "4", "3"],
+        ["(all)", "", "", "7"],
+    ]
+    # The largest cell is 4, though the total is 7; below 0 there is no colour.
+    assert both.heat == {(0, 1): 0.25, (0, 2): 0.75, (1, 1): 0.0, (1, 2): 1.0}
+    assert sex.heat == {(0, 1): 1.0, (1, 1): 0.75}
+    assert total.heat == {}
+
+
+def test_texts_and_missing_numbers_have_no_colour():
+    told = by_groups("sex", f=(Estimate("blue"),), m=(MISSING,))
+    assert told.layouts()[0].heat == {}
+    some = by_groups("sex", f=(Estimate(2),), m=(MISSING,))
+    assert some.layouts()[0].heat == {(0, 1): 1.0}
+
+
+def test_wide_tables_and_several_numbers_are_lists():
+    classes = [f"f_{k}" for k in range(MOST_ACROSS)]
+    across = by_groups("sex", "age", **dict.fromkeys(classes, (Estimate(1),)))
+    assert len(across.layouts()[0].lines) == 2
+    wider = dict.fromkeys([*classes, "f_x"], (Estimate(1),))
+    assert len(by_groups("sex", "age", **wider).layouts()[0].lines) == len(wider) + 1
+    two = by_groups("sex", titles=("n", "mean"), f=(Estimate(1), Estimate(9)))
+    assert two.layouts()[0].heat == {}
