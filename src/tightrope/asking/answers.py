@@ -465,7 +465,7 @@ def _crossed(
     # Margins are much larger than their cells: they would make all of these look empty.
     row_of = {line: number for number, line in enumerate(lines)}
     column_of = {name: number for number, name in enumerate(columns, len(before))}
-    cells = {
+    shaded = {
         (row_of[names[:-1]], column_of[names[-1]]): told[0]
         for names, told in table.rows
     }
@@ -479,7 +479,7 @@ def _crossed(
                 for line in lines
             ),
         ],
-        heat=_heat(cells),
+        heat=_heat(shaded),
     )
 
 
