@@ -10,13 +10,17 @@ import pytest
 from tests.data.conftest import ROWS, rows_that_count
 
 import tightrope as tr
+from tightrope.asking.cache import proved
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.proofs import prove_shown_count
 from tightrope.publish import Ledger, OverBudget, parse_facts
 from tightrope.publish.noise import noise_of
 from tightrope.publish.sealed import SealedQuery
+from tightrope.publish.shapes import estimates
 from tightrope.publish.sources import dialect_of, open_source
 from tightrope.publish.sql_reader import read_shape
+from tightrope.queries import query as query_of
 
 SQL = "select region, count(*) as n from people group by region"
 
@@ -157,17 +161,87 @@ def test_asking(tmp_path, monkeypatch, near, width):
 @pytest.mark.parametrize(
     "sql",
     [
-        "select region, sum(age) from people group by region",
+        "select region, sum(age), sum(age) filter (where smoker) from people group by region",
+        "select region, median(age) from people group by region",
         "select region, smoker, count(*) from people group by region, smoker",
         "select region from people group by region order by count(*) desc limit 1",
         "select mode(region) from people",
         "select region, count(*), count(*) filter (where smoker) from people group by region",
     ],
 )
-def test_more_than_counts_needs_declared_values(sql):
+def test_more_than_counts_and_means_needs_declared_values(sql):
     column = 'region = { type = "text" }\nage = { bounds = [0, 90] }'
     with pytest.raises(InputError, match="possible values"):
         read_shape(sql, facts(column=column), "duckdb")
+
+
+MEANS = "select region, count(age) as n, sum(age) as s, avg(age) as m from people group by region"
+AGE = 'region = { type = "text" }\nage = { type = "integer", bounds = [0, 90] }'
+
+
+def test_every_source_adds_up_the_same_groups(source, loud):
+    """Values are moved to their bounds; rows without one, or without a group, do not count."""
+    known = facts(column=AGE)
+    shape = read_shape(MEANS, known, dialect_of(source)).with_delta(Fraction(1, 2))
+    rows = [row for row in ROWS if row[1] is not None and row[2] is not None]
+    exact = proved(query_of(shape.draws[1].query, neighbours="either"), Epsilon.of(40))
+    with open_source(source, shape.table) as opened:
+        drawn = SealedQuery(opened, shape).draw([noise_of(loud), exact])
+    sizes = Counter(row[2] for row in rows)
+    # Less the middle of the bounds for each row, and as far from the lowest sum.
+    sums = Counter()
+    for row in rows:
+        sums[row[2]] += min(max(row[1], 0), 90) - 45
+    offset = shape.draws[1].offset
+    assert drawn == [
+        [name, size, sums[name] - offset] for name, size in sorted(sizes.items())
+    ]
+
+
+def test_sums_and_means_are_asked_with_their_intervals(tmp_path, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    rows = {"region": ["Oslo"] * 90 + ["Rome"] * 59 + ["Hay"], "age": [40] * 150}
+    known = facts(column=AGE, more='delta = "1e-6"')
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    given = {"data": pyarrow.table(rows), "facts": known, "ledger": ledger}
+    answer = tr.ask(MEANS, epsilon=8, delta="1e-6", **given)
+    assert answer.keys == ("region",)
+    truth = {"Oslo": (90, 3600, 40), "Rome": (59, 2360, 40)}
+    for (name,), numbers in answer.rows:
+        for told, true in zip(numbers, truth.pop(name), strict=True):
+            assert told.low <= told.value <= told.high
+            assert abs(told.value - true) < 12 * 40
+    assert not truth
+    account = ledger.account("table people")
+    assert (account.spent, account.spent_delta) == (8, Fraction(1, 10**6))
+    whole = MEANS.replace("count(age)", "count(*)")
+    with pytest.raises(InputError, match=r"write COUNT\(age\), or add complete = true"):
+        tr.ask(whole, epsilon=8, delta="1e-6", **given)
+    with pytest.raises(InputError, match="the error of n, s, m depends on the data"):
+        tr.ask(MEANS, error=9, delta="1e-6", **given)
+
+
+@pytest.mark.parametrize(("size", "share"), [(9, 0.511), (40, 1)])
+def test_sums_and_means_of_shown_groups_are_covered(size, share):
+    """Of small groups, which are shown half of the time, as well as of large ones."""
+    groups = 1000
+    noises = [
+        noise_of(prove_shown_count(150, "ln(2)", "1e-3")),
+        proved(query_of("sum(300,45)", neighbours="either"), Epsilon.of("ln(2)")),
+    ]
+    names = [f"r{k}" for k in range(groups) for _ in range(size)]
+    rows = pyarrow.table({"region": names, "age": [70] * len(names)})
+    shape = read_shape(MEANS, facts(column=AGE), "duckdb").with_delta(Fraction(1, 1000))
+    with open_source(rows, shape.table) as opened:
+        shown = SealedQuery(opened, shape).draw(noises)
+    # Six standard deviations: a test in ten million fails by chance.
+    assert abs(len(shown) / groups - share) <= 6 * (share * (1 - share) / groups) ** 0.5
+    level = Fraction(9, 10)
+    lines = estimates(shape.reading, noises, tuple(map(tuple, shown)), level)
+    for place, true in enumerate((size, 70 * size, 70)):
+        held = [numbers[place] for numbers in lines.values()]
+        covered = sum(one.low <= true <= one.high for one in held)
+        assert covered / len(held) > 0.9 - 6 * (0.09 / len(held)) ** 0.5
 
 
 PEOPLE = "select region, count(distinct id) as n from people group by region"

@@ -283,4 +283,5 @@ def _where(select: Any, table: Any, where: Any) -> Any:
 
 def _is_text(shape: Shape, value: Any) -> bool:
     """Whether what tells rows apart is the text of a column, and no whole number."""
-    return isinstance(value, exp.Column) and shape.named_column.type == "text"
+    texts = {column.name for column in shape.columns if column.type == "text"}
+    return isinstance(value, exp.Column) and value.name in texts

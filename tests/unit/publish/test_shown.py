@@ -6,14 +6,15 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
+from tightrope.asking.cache import proved
 from tightrope.epsilon import Epsilon, enclosed
 from tightrope.errors import InputError
 from tightrope.proofs import prove_shown_count
 from tightrope.publish.facts import Column, Table
 from tightrope.publish.noise import noise_of
 from tightrope.publish.releasing import charges_of
-from tightrope.publish.shapes import FoundGroups
-from tightrope.queries import Neighbours
+from tightrope.publish.shapes import FoundGroups, FoundMeans
+from tightrope.queries import Neighbours, query
 
 GROUPS = "ab"
 LEVEL = Epsilon.of("2*ln(2)")
@@ -124,3 +125,84 @@ def test_margins_and_thresholds(near, delta, margin, even):
     noise = noise_of(prove_shown_count(1000, each, draw.delta))
     assert (noise.error("0.95"), noise.even_size) == ((margin,), even)
     assert noise.is_optimal
+
+
+def means_of(near, rows):
+    city = Column("city", "text")
+    paid = Column("paid", "integer", bounds=(0, 2))
+    table = Table(
+        "visits",
+        2,
+        Neighbours.of(near),
+        {"paid": paid},
+        person="id",
+        contributions=rows,
+    )
+    shape = FoundMeans(table, column=paid, grouped=city)
+    return shape.with_delta(DELTA).planned(LEVEL)
+
+
+def group_law(shape, count, total, own):
+    """Return the weights of all outputs of one group from the values of its rows."""
+    shown = count.row_weights(len(own)).tolist()
+    centred = sum(own) - shape.centre * len(own) - shape.draws[1].offset
+    sums = total.row_weights(centred).tolist()
+    return [shown[0] * total.total, *(a * b for a in shown[1:] for b in sums)]
+
+
+def largest_joint_excess(shape, count, total):
+    """Return what one person can exceed e^ε by, beside another one, in counts and sums."""
+    near = shape.table.neighbours
+    cells = [*product(GROUPS, (0, 2))]
+    own_rows = [
+        own
+        for many in range(shape.rows_per_person + 1)
+        for own in combinations_with_replacement(cells, many)
+    ]
+    high = enclosed(LEVEL.multiple, LEVEL.base, power=True)[1]
+    known = {}
+
+    def law_of(rows):
+        """The law of both groups: they are drawn independently."""
+        key = tuple(sorted(rows))
+        if key not in known:
+            laws = [
+                group_law(
+                    shape, count, total, [paid for city, paid in key if city == g]
+                )
+                for g in GROUPS
+            ]
+            known[key] = [a * b for a in laws[0] for b in laws[1]]
+        return known[key]
+
+    worst = 0
+    for other, one, changed in product(own_rows, repeat=3):
+        # Any change of a person is one of all rows; fewer are less.
+        full = max(len(one), len(changed)) == shape.rows_per_person
+        if bool(one and changed) != near.allows_change or not full or len(other) > 1:
+            continue
+        pairs = zip(law_of(other + one), law_of(other + changed), strict=True)
+        worst = max(worst, sum(max(0, p - high * q) for p, q in pairs))
+    return Fraction(worst, (count.total * total.total) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("near", "rows"), [("add-remove", 1), ("add-remove", 2), ("change-one", 1)]
+)
+def test_counts_and_sums_together(near, rows):
+    shape = means_of(near, rows)
+    count, total = shape.draws
+    each = LEVEL.scaled(Fraction(1, 2 * count.width))
+    noises = [
+        noise_of(prove_shown_count(shape.most, each, count.delta)),
+        proved(query(total.query, neighbours=total.neighbours), each),
+    ]
+    (charge,) = charges_of(noises, shape)
+    assert charge.delta == DELTA
+    assert charge.amount == LEVEL.above
+    files = [noise.file for noise in noises]
+    assert 0 < largest_joint_excess(shape, *files) <= DELTA
+    # The negative twin: with a level for the sum that was not paid for, some pair needs more.
+    unpaid = LEVEL.scaled(Fraction(4))
+    files[1] = proved(query(total.query, neighbours=total.neighbours), unpaid).file
+    assert largest_joint_excess(shape, *files) > DELTA

@@ -18,6 +18,7 @@ SQL                                                           query
 ``SELECT g FROM t GROUP BY g ORDER BY COUNT(*) DESC LIMIT 1``  ``choice(c)``
 ``SELECT COUNT(*) % m FROM t [WHERE …]``                      ``count_mod(n,m)``
 ``SELECT g, COUNT(*) … GROUP BY g``, values of g not declared  ``count(n)``, with δ
+``SELECT g, AVG(c) … GROUP BY g``, values of g not declared   ``count(n)``, δ; ``sum(2n,v)``
 ============================================================  ==================
 
 By a mechanism by scores, which sees the counts of all values and not one answer:
@@ -71,6 +72,7 @@ from tightrope.publish.shapes.mean import Mean as Mean  # isort: skip
 from tightrope.publish.shapes.moments import Moments as Moments  # isort: skip
 from tightrope.publish.shapes.distinct import DistinctValues as DistinctValues  # isort: skip
 from tightrope.publish.shapes.found import FoundGroups as FoundGroups  # isort: skip
+from tightrope.publish.shapes.found import FoundMeans as FoundMeans  # isort: skip
 from tightrope.publish.shapes.mode import Mode as Mode  # isort: skip
 from tightrope.publish.shapes.quantile import Quantile as Quantile  # isort: skip
 from tightrope.publish.shapes.declared import Declared as Declared  # isort: skip

@@ -450,12 +450,12 @@ def _quotients(drawn: Drawn) -> Iterator[tuple[Estimate, ...]]:
 
     def mean(place: int) -> Estimate:
         if joint is None:
-            return _quotient(reading, sums[place], counts[place])
+            return quotient(reading, sums[place], counts[place])
         return joint.quotient(reading, answer[0][place], outputs[place])
 
     def uncentred(place: int) -> Estimate:
         if joint is None:
-            return _uncentred_sum(reading, sums[place], counts[place])
+            return uncentred_sum(reading, sums[place], counts[place])
         return joint.uncentred(reading, answer[0][place], outputs[place])
 
     def number(kind: str, place: int) -> Estimate:
@@ -546,7 +546,7 @@ def _rounded_up(number: Fraction) -> Fraction:
     return Fraction(math.ceil(number * 64), 64)
 
 
-def _quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
+def quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     """Return a mean and its interval from those of a sum and a count; both within the bounds."""
     low, high = reading.bounds
 
@@ -567,7 +567,7 @@ def _quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     return Estimate(value, min(ends), max(ends))
 
 
-def _uncentred_sum(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
+def uncentred_sum(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     """Return a sum and its interval from those of the centred sum and of the count."""
     # With a negative centre a larger count makes the sum smaller.
     ends = (count.low, count.high) if reading.centre >= 0 else (count.high, count.low)
