@@ -102,7 +102,13 @@ def solve_staircases(
     if high - low < len(scale):
         inner = slice(low, high)
         result = solve_staircases(
-            costs[inner, inner], width, alpha, scale[inner], gap=gap, watch=watch
+            costs[inner, inner],
+            width,
+            alpha,
+            scale[inner],
+            gap=gap,
+            watch=watch,
+            negligible=negligible,
         )
         ends = low, len(scale) - high
         # An answer outside counts as the nearest inside, so no two move apart.
@@ -633,7 +639,7 @@ def proved_prices(
     alpha: float,
     *,
     together: int = 1 << 20,
-    turns: int = 20,
+    turns: int = 100,
 ) -> Floats:
     """Return prices decreased until dual feasible for every guess; 0 where that fails.
 

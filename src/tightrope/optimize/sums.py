@@ -188,6 +188,8 @@ def _halves_of(plans: list[RoutePlan]) -> Design:
             other = plan.solve()
         except KeyboardInterrupt:
             return replace(best, stopped=True)
+        except (CheckFailed, TooLarge):
+            continue  # the incumbent stays where a later plan fails
         # A bound holds for every mechanism, so the two may come from different plans.
         least = min(best, other, key=lambda design: design.expected_loss)
         proof = max(best, other, key=lambda design: design.bound)

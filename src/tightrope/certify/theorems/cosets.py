@@ -3,7 +3,7 @@ r"""Cosets: prices on a power of a path, proved on every s-th answer for itself.
 Neighbours on a line differ by at most v. Its j-th *coset* holds the answers whose remainder modulo
 v is j modulo s.
 
-*Theorem.* Let the loss be absolute or squared, and let the condition on multipliers
+*Theorem.* Let the loss be absolute, squared or the distance, and let the condition on multipliers
 (:mod:`tightrope.certify.kernel.duals`) hold for every guess k at the answers of its own coset, with
 arcs inside the coset. Then no private mechanism loses less than Σ λ_i, or, for a squared loss,
 than Σ λ_i less ⌊s²/4⌋ times the square of the step between answers.
@@ -13,8 +13,10 @@ as before: only arcs inside C were used. Now let k be a guess outside C. Beyond 
 last answer of C the nearer one costs no more. Else k lies between neighbouring answers a < b of C,
 and at every answer of C an absolute loss is the mean of those of a and b with weights (b-k)/(b-a)
 and (k-a)/(b-a), a squared one that mean less (k-a)·(b-k), which is at most ⌊s²/4⌋, as b - a <= s.
-So ``Σ_C (π_i·loss(i,k) - λ_i)·x_i`` is at least 0, or minus ⌊s²/4⌋ times ``Σ_C π_i·x_i``. Add up
-over all cosets and columns. ∎
+For distances k is as far from the answers of C up to a as b is, and no nearer to the others: from
+wherever one counts, up to v further there are equally many answers of C. So ``Σ_C (π_i·loss(i,k) -
+λ_i)·x_i`` is at least 0, or minus ⌊s²/4⌋ times ``Σ_C π_i·x_i``. Add up over all cosets and
+columns. ∎
 """
 
 from __future__ import annotations
@@ -60,8 +62,13 @@ class Cosets(MultiplierKind):
         """
         graph = consumer.graph
         line = graph.form == "box" and len(graph.sides) == 1
-        named = consumer.kind in ("absolute", "squared") and consumer.power > 0
-        need(line and named, "certificate: cosets are for numbers in even steps")
+        by_distance = consumer.kind == "distance"
+        by_number = consumer.kind in ("absolute", "squared") and consumer.power > 0
+        sound = line and (by_distance or by_number)
+        need(sound, "certificate: cosets are for numbers in even steps")
+        # Distances are counted in steps of v, differences in steps of 1.
+        step = graph.sides[0][1] if by_distance else 1
+        power = 1 if by_distance else consumer.power
         stride = consumer.file.header["certificate"]["stride"]
         # Coset of an answer: its remainder modulo v, modulo s.
         place = np.arange(consumer.n) % graph.sides[0][1] % stride
@@ -77,7 +84,8 @@ class Cosets(MultiplierKind):
             inside = bool(((place[start] == place[k]) & (place[end] == place[k])).all())
             need(inside, "certificate: a multiplier leaves the coset of its guess")
             coset = cosets[place[k]]
-            away = (abs(coset - k) ** consumer.power).astype(object)
+            far = -(-abs(coset - k) // step)
+            away = (far**power).astype(object)
             # π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h), times 2^62/u
             room = share[coset] * away * consumer.factor - owed[coset]
             room *= 1 << 62
