@@ -23,9 +23,8 @@ def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     one = 1 << 320
     total = term = one
     terms = 0
-    while (
-        term
-    ):  # a term is short by less than 2 units, and so is the rest of the series
+    # A term is short by less than 2 units, and so is the rest of the series.
+    while term:
         terms += 1
         # term = y^k/k!, each rounded down from the one before.
         term = term * y.numerator // (y.denominator * terms)
@@ -61,8 +60,8 @@ def ln_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
             # artanh y = Σ y^(2k+1)/(2k+1), rounded down.
             low += times * (power // odd)
             power = power * y.numerator**2 // y.denominator**2
-            odd = odd + 2
-            terms = terms + times
+            odd += 2
+            terms += times
     # A term lacks less than 3 units each time it is counted, and so do both tails.
     return Fraction(low, one), Fraction(low + 3 * terms + 3 + 3 * twos, one)
 
@@ -93,7 +92,8 @@ def level_bounds(
     # p/q = exp(ε) exactly, e.g. 2 at ε = ln 2: an interval around exp(ε) could not decide this.
     if base is not None and short and ratio**root == base**power:
         return True, (ratio.denominator << 62) // ratio.numerator
-    low, high = exp_bounds(multiple * below)[0], exp_bounds(multiple * above)[1]
+    low, _ = exp_bounds(multiple * below)
+    _, high = exp_bounds(multiple * above)
     # α' uses the upper bound of exp(ε), so that it is at most exp(-ε).
     return ratio <= low, (high.denominator << 62) // high.numerator
 

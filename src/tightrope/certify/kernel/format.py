@@ -268,6 +268,10 @@ def present(header: Header) -> list[Any]:
 @lru_cache(maxsize=1)
 def header_schema() -> Rule:
     """Return the validator of a header, with what is registered."""
+
+    def fields(register: dict[str, Any]) -> dict[str, dict[str, Rule]]:
+        return {name: part.fields for name, part in register.items()}
+
     # Every number is bounded here: a hostile header cannot ask for much memory or time.
     count = whole(0, 1 << 40)
     number = fraction(0, 60)
@@ -297,13 +301,11 @@ def header_schema() -> Rule:
         graph=maybe(graph),
         epsilon=record(multiple=fraction(0, 210), base=maybe(fraction(1, 210))),
         ratios=listing(fraction(0), 1, 1 << 17),
-        weights=kinds(**{name: part.fields for name, part in WEIGHTS.items()}),
+        weights=kinds(**fields(WEIGHTS)),
         outputs=maybe(listing(label, 1, 1 << 20)),
         consumer=maybe(consumer),
         expected_loss=maybe(exact),
-        certificate=maybe(
-            kinds(**{name: part.fields for name, part in CERTIFICATES.items()})
-        ),
+        certificate=maybe(kinds(**fields(CERTIFICATES))),
         bound=maybe(exact),
         sections=listing(section, 0, 20),
         **{name: maybe(part.rule) for name, part in OPTIONS.items()},
@@ -324,13 +326,14 @@ def check_header(raw: Any) -> dict[str, Any]:
     fits = len(lengths) == len(header["ratios"])
     need(fits, "there must be one ratio for each edge length")
     # Length 1 comes first, then the others: the first ratio belongs to ε itself.
-    rising = lengths[0] == 1 and all(a < b for a, b in pairwise(lengths[1:]))
-    rising = rising and 1 not in lengths[1:]
-    need(rising, "lengths are 1 and then the others in increasing order")
+    first, *others = lengths
+    rising = all(a < b for a, b in pairwise(others))
     need(
-        (consumer is None) == (header["expected_loss"] is None),
-        "a loss belongs to a consumer",
+        first == 1 and rising and 1 not in others,
+        "lengths are 1 and then the others in increasing order",
     )
+    stated = (consumer is None) == (header["expected_loss"] is None)
+    need(stated, "a loss belongs to a consumer")
     stated = (certificate is None) == (header["bound"] is None)
     need(stated, "a bound belongs to a certificate")
     whose = consumer is not None or (certificate is None and header["limit"] is None)

@@ -81,8 +81,10 @@ class Verification:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope verify --json`` prints; gaps as floats that are not below."""
-        names = "private private_for_question optimal_within unbounded_within consumer ratio"
-        names += " reasons checked digest under question"
+        names = (
+            "private private_for_question optimal_within unbounded_within consumer ratio "
+            "reasons checked digest under question"
+        )
         shown = {name: getattr(self, name) for name in names.split()}
         for name in ("optimal_within", "unbounded_within"):
             if (gap := shown[name]) is not None:
