@@ -749,14 +749,15 @@ def _answers(
     job = drawn.as_job() if made.whole else None
     if job is not None:
         table, people = job.whole_lines(releases[0].answer)
+        made_of = [job.axes[int(column.name)] for column in table.domain.columns]
         common = replace(
             common,
             usual=(*common.usual, None),
             # The whole numbers are post-processing of the same draws: they cost nothing.
             notes=(*common.notes, whole_note(rows, people)),
             people=Microdata(
-                tuple(axis.title for axis in job.axes),
-                tuple(axis.classes for axis in job.axes),
+                tuple(axis.title for axis in made_of),
+                tuple(axis.classes for axis in made_of),
                 table,
             ),
         )

@@ -1,8 +1,15 @@
-"""Groups: how a term of GROUP BY divides the rows into declared classes."""
+"""Groups: how a term of GROUP BY divides the rows into declared classes.
+
+Groups may be nested: a county lies within a region where the facts say so, and a month within a
+year, as both are functions of one date. Then the finer group of a row says the coarser one, so that
+no row is in a pair of groups that cannot be, and the numbers of the finer groups add up to those
+of the coarser ones. What a row itself says of its coarser group is not read: whatever the rows
+are, each is in exactly one pair, which depends on that row alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +26,7 @@ from tightrope.publish.sql_pieces import (
     unaliased,
 )
 from tightrope.publish.values import Known, declared_values, label, lookup
+from tightrope.tables import Domain
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,9 @@ class Axis:
         The place of the class of all other rows, or ``None`` where they are in none.
     column
         The column whose values are the classes, where nobody declared them.
+    source, names
+        The declared column that the classes are a function of, and the class of each of its
+        declared values, in their order.
     """
 
     title: str
@@ -44,6 +55,8 @@ class Axis:
     finder: exp.Expression
     rest: int | None = None
     column: Column | None = None
+    source: Column | None = None
+    names: tuple[Value | None, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.classes) > 2000:  # of each combination there is a number to publish
@@ -69,6 +82,102 @@ class Axis:
     def is_inside(self) -> exp.Expression:
         """Return the condition that a row is in a class of its own."""
         return exp.Not(this=self.finder.copy().is_(exp.null()))
+
+
+def nested_domain(axes: Sequence[Axis]) -> Domain:
+    """Return the columns that axes are, by their places, nested where one says another.
+
+    Each axis has at most one that lies within it: the one with the most classes. Any other one is
+    crossed with it.
+
+    >>> region = Column("region", "text", values=("north", "south"))
+    >>> county = Column("county", "text", None, ("A", "B", "C"), within=region, parents=(0, 0, 1))
+    >>> axes = [column_axis(x.name, x, Table("people")) for x in (county, region)]
+    >>> nested_domain(axes).combinations(["1", "0"]).tolist()
+    [[0, 0], [0, 1], [1, 2]]
+    """
+    return Domain.numbered([len(x.classes) for x in axes], list(_nestings(axes)))
+
+
+def _nestings(axes: Sequence[Axis]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield each axis that lies within another one, and the parents of its classes."""
+
+    def fineness(place: int) -> tuple[int, str]:
+        return len(axes[place].classes), axes[place].title
+
+    # The finest first, and within the finest that is coarser: a town is within its county.
+    finest_first = sorted(range(len(axes)), key=fineness, reverse=True)
+    free = list(finest_first)
+    for number, inner in enumerate(finest_first):
+        for outer in finest_first[number + 1 :]:
+            parents = _parents(axes[inner], axes[outer]) if outer in free else None
+            if parents is not None:
+                free.remove(outer)
+                yield inner, outer, parents
+                break
+
+
+def _parents(inner: Axis, outer: Axis) -> tuple[int, ...] | None:
+    """Return for each class of an axis the one of another axis that it lies in, if it does so."""
+    column = inner.source
+    places: Sequence[int] = range(len(inner.names))
+    # From county to region, as far as the facts go.
+    named = None if outer.source is None else outer.source.name
+    while column is not None and column.name != named:
+        if column.within is not None:
+            places = [column.parents[place] for place in places]
+        column = column.within
+    if column is None:
+        return None
+    pairs = {
+        (name, outer.names[place])
+        for name, place in zip(inner.names, places, strict=True)
+        if name is not None
+    }
+    above: dict[Value | None, Value | None] = dict(pairs)
+    # Each class of the inner axis must lie in one class of the outer one, and leave none empty.
+    if len(above) < len(pairs) or None in above.values():
+        return None
+    rest = None if outer.rest is None else outer.classes[outer.rest]
+    parents = [above.get(name, rest) for name in inner.classes]
+    if set(parents) != set(outer.classes):
+        return None
+    return tuple(outer.classes.index(name) for name in parents if name is not None)
+
+
+def nested(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+    """Return the axes as rows are read: one that others lie within by what the finest says.
+
+    >>> region = Column("region", "text", values=("north", "south"))
+    >>> county = Column("county", "text", None, ("A", "B", "C"), within=region, parents=(0, 0, 1))
+    >>> axes = [column_axis(x.name, x, Table("people")) for x in (region, county)]
+    >>> nested(axes)[0].finder.sql()
+    'CASE WHEN "county" IS NULL THEN NULL WHEN ...
+    """
+    read = list(axes)
+    for chain in nested_domain(axes).axes:
+        *coarser, last = map(int, chain.names)
+        finest = axes[last]
+        for level, place in enumerate(coarser, 1):
+            owners = chain.ancestors(chain.depth, level).tolist()
+            read[place] = _said_by(finest, axes[place], owners)
+    return tuple(read)
+
+
+def _said_by(finest: Axis, outer: Axis, owners: Sequence[int]) -> Axis:
+    """Return an axis whose class is the owner of a row's class on the finest one."""
+    column = finest.source
+    assert column is not None  # only functions of a column are nested
+    places = {name: owners[place] for place, name in enumerate(finest.classes)}
+    values = declared_values(column, Table(""), "")
+    numbers = [None if name is None else places[name] for name in finest.names]
+    pairs = zip(values, numbers, strict=True)
+    return replace(
+        outer,
+        finder=lookup(column, pairs),
+        rest=None if finest.rest is None else owners[finest.rest],
+        source=column,
+    )
 
 
 def first_that_holds(conditions: Sequence[exp.Expression]) -> exp.Expression:
@@ -214,4 +323,4 @@ def _tabulated(
         rest = None if other is None else places[other]
     elif column.complete and None not in names:
         rest = 0
-    return Axis(title, tuple(classes), finder, rest)
+    return Axis(title, tuple(classes), finder, rest, source=column, names=tuple(names))

@@ -14,6 +14,7 @@ They live in a small TOML file, ``tightrope.toml``::
     [tables.people.columns]
     age = { bounds = [0, 120] }
     region = { values = ["north", "south"] }
+    county = { within = "region", values = { north = ["Ash", "Birch"], south = ["Cedar"] } }
     born = { type = "date" }
     joined = { bounds = [2010-01-01, 2023-12-31] }
 
@@ -97,6 +98,9 @@ class Column:
         Of numbers with bounds: what they are rounded to.
     difference
         Of the days between two dates: the later and the earlier column.
+    within, parents
+        The coarser column that its values divide, such as the region of a county, and for each
+        value the place of the one there that it belongs to.
 
     Examples
     --------
@@ -112,6 +116,8 @@ class Column:
     complete: bool = False
     step: Fraction = Fraction(1)
     difference: tuple[Column, Column] | None = None
+    within: Column | None = None
+    parents: tuple[int, ...] = ()
 
     @property
     def stored(self) -> tuple[Column, ...]:
@@ -532,13 +538,35 @@ def _violations(column: Column) -> Iterator[tuple[str, str]]:
     yield from _outside(column)
     # With a declared "other", every value belongs to some class: nothing can be violated.
     if column.values is not None and column.other is None and column.type != "boolean":
-        known = ", ".join(
-            "'" + value.replace("'", "''") + "'"
-            if isinstance(value, str)
-            else str(value)
-            for value in column.values
-        )
+        known = _listed(column.values)
         yield f"{column.name}: not a declared value", f"NOT {name} IN ({known})"
+    if column.within is not None:
+        outer = column.within
+        elsewhere = [
+            f"{_identifier(outer.name)} <> {_literal(value)} AND {name} IN ({_listed(own)})"
+            for value, own in zip(outer.values or (), _families(column), strict=True)
+        ]
+        yield f"{column.name}: not in its {outer.name}", " OR ".join(elsewhere)
+
+
+def _families(column: Column) -> list[list[Value]]:
+    """Return the values that belong to each value of the column that they are within."""
+    outer = column.within
+    families: list[list[Value]] = [[] for _ in (outer and outer.values) or ()]
+    for value, place in zip(column.values or (), column.parents, strict=True):
+        families[place].append(value)
+    return families
+
+
+def _listed(values: Iterable[Value]) -> str:
+    return ", ".join(map(_literal, values))
+
+
+def _literal(value: Value) -> str:
+    """Return a value as a constant of SQL."""
+    return (
+        "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
+    )
 
 
 def _outside(column: Column) -> Iterator[tuple[str, str]]:
@@ -716,9 +744,39 @@ def _table(name: str, entry: Any, place: str) -> Table:
         if found.get(word) is not None and not found.get("public"):
             # A key column needs no declaration of its own: it is read as text and only compared.
             columns.setdefault(found[word], Column(found[word], "text"))
+    inside = f"{place}.columns"
+    found["columns"] = columns = {
+        own: _with_outer(column, columns, inside) for own, column in columns.items()
+    }
     parts = _each(partial(_partition, columns=columns))
     found["partitions"] = parts(found.get("partitions", {}), f"{place}.partitions")
     return Table(name, **found)
+
+
+def _with_outer(column: Column, columns: Mapping[str, Column], place: str) -> Column:
+    """Return a column with the declared one that it is within, and that one's, and so on."""
+    if column.within is None:
+        return column
+    named = column.within
+    outer = columns.get(named.name)
+    where = f"{place}.{column.name}"
+    if outer is None or not outer.values or outer.type == "boolean":
+        raise InputError(
+            f"{where}.within must name a declared column with values, got {named.name!r}"
+        )
+    inner = {name: other for name, other in columns.items() if name != column.name}
+    # What lies within itself is not found among the others.
+    outer = _with_outer(outer, inner, place)
+    texts = list(map(str, outer.values or ()))
+    if set(texts) != set(named.values or ()):
+        given = ", ".join(map(str, named.values or ()))
+        raise InputError(
+            f"{where}.values must have a list for each value of {outer.name!r} "
+            f"({', '.join(texts)}), got {given}"
+        )
+    known = [texts.index(str(value)) for value in named.values or ()]
+    parents = tuple(known[place] for place in column.parents)
+    return replace(column, within=outer, parents=parents)
 
 
 def column_from(name: str, entry: Any, place: str) -> Column:
@@ -731,11 +789,12 @@ def column_from(name: str, entry: Any, place: str) -> Column:
         "type": _type,
         "bounds": _pair,
         "step": _any,
-        "values": _values,
+        "values": _any,
+        "within": _text,
         "other": _any,
     }
     data = _read(entry, place, {**readers, "complete": _truth})
-    values = data.get("values")
+    values, outer, parents = _listed_values(data, place)
     other = data.get("other")
     step = Fraction(1)
     ends = data.get("bounds", ())
@@ -775,7 +834,34 @@ def column_from(name: str, entry: Any, place: str) -> Column:
         )
     if values is not None and kind != _guess(values):
         raise InputError(f"{place}.values are of type {_guess(values)}, not {kind}")
-    return Column(name, kind, bounds, values, other, data.get("complete", False), step)
+    is_complete = data.get("complete", False)
+    return Column(
+        name, kind, bounds, values, other, is_complete, step, None, outer, parents
+    )
+
+
+def _listed_values(
+    data: Mapping[str, Any], place: str
+) -> tuple[tuple[Value, ...] | None, Column | None, tuple[int, ...]]:
+    """Return the values of a column, and the column that they are within as far as it is named.
+
+    >>> values, outer, parents = _listed_values({"within": "a", "values": {"x": [1, 2]}}, "b")
+    >>> values, outer.name, outer.values, parents
+    ((1, 2), 'a', ('x',), (0, 0))
+    """
+    given = data.get("values")
+    listed = f"{place}.values"
+    if "within" not in data:
+        return (None if given is None else _values(given, listed)), None, ()
+    if not isinstance(given, Mapping) or not given:
+        raise InputError(
+            f"{listed} must have a list for each value of {data['within']!r}, such as "
+            '{ north = ["A", "B"], south = ["C"] }'
+        )
+    families = [_values(own, f"{listed}.{key}") for key, own in given.items()]
+    values = _values(list(itertools.chain(*families)), listed)
+    parents = [number for number, own in enumerate(families) for _ in own]
+    return values, Column(data["within"], "text", values=tuple(given)), tuple(parents)
 
 
 def _in_steps(
@@ -965,6 +1051,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     #   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that
     #   { bounds = [2010-01-01, 2023-12-31] } dates, to be put into years or months
     #   { values = ["north", "south"] } what is grouped by
+    #   { within = "region", values = { north = ["A", "B"], south = ["C"] } } in groups
     #   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE
     #   complete = true beside bounds or values, if everybody has such a value
     # sex = { }
@@ -994,6 +1081,7 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
             "#   { bounds = [0, 2.5], step = 0.01 } other numbers, rounded to that",
             "#   { bounds = [2010-01-01, 2023-12-31] } dates, to be put into years or months",
             '#   { values = ["north", "south"] } what is grouped by',
+            '#   { within = "region", values = { north = ["A", "B"], south = ["C"] } } in groups',
             '#   { type = "integer" }, or number, text, boolean, date: what is compared in WHERE',
             "#   complete = true beside bounds or values, if everybody has such a value",
             *(f"# {_key(column)} = {{ }}" for column in undeclared),
@@ -1132,6 +1220,17 @@ def _column(column: Column) -> str:
         inner = [
             f"bounds = [{', '.join(ends)}]",
             f"step = {_value(float(column.step))}",
+        ]
+    if column.within is not None:
+        outer = column.within.values or ()
+        families = _families(column)
+        listed = [
+            f"{_key(str(outer[place]))} = {_value(families[place])}"
+            for place in dict.fromkeys(column.parents)  # in the declared order
+        ]
+        inner = [
+            f"within = {_value(column.within.name)}",
+            f"values = {{ {', '.join(listed)} }}",
         ]
     if column.other is not None:
         inner.append(f"other = {_value(column.other)}")

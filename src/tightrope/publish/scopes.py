@@ -96,8 +96,10 @@ def _range(column: Column) -> str:
 
 
 def _groups(shape: Shape) -> Iterator[str]:
-    for axis in shape.declared_axes:
-        if axis.rest is not None:
+    for axis, own in zip(shape.row_axes, shape.declared_axes, strict=False):
+        if axis.source is not None and axis.source != own.source:
+            yield f"{axis.title} taken from {axis.source.name}, whatever {axis.title} a row has"
+        elif axis.rest is not None:
             yield f"other values of {axis.title} counted as {axis.classes[axis.rest]}"
         elif axis.column is None:
             fate = f"counted as {OTHER}" if shape.has_others else "left out"

@@ -511,8 +511,14 @@ def joined_by_person(rows: FromRows, other: FromRows, is_outer: bool) -> FromRow
         renamed[name] = own
         origins[own] = (True, name)
         # Whoever has no row there has no value, whatever the facts say of those who have.
+        outer = column.within
+        # The column of that name is another table's.
+        is_cut_off = outer is not None and outer.name.lower() in taken
         columns[own] = replace(
-            column, name=own, complete=column.complete and not is_outer
+            column,
+            name=own,
+            complete=column.complete and not is_outer,
+            within=None if is_cut_off else outer,
         )
     made = replace(
         left,

@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,19 @@ class MarginAxis:
         return classes
 
     @functools.cache  # noqa: B019
+    def kinds(self, level: int) -> NDArray[np.int64]:
+        """Return a number for each class of a level: equal where all ancestors divide alike."""
+        # For each ancestor, its own level included: how many classes of each level lie in it.
+        sizes = []
+        for above in range(level + 1):
+            owner = self.ancestors(level, above)
+            for below in range(above, self.depth + 1):
+                inside = np.bincount(self.ancestors(below, above))
+                sizes.append(inside[owner])
+        _, kinds = np.unique(np.array(sizes), axis=1, return_inverse=True)
+        return kinds.astype(np.int64)
+
+    @functools.cache  # noqa: B019
     def leaves(self, level: int) -> NDArray[np.int64]:
         """For each class of a level, the number of classes of the finest level within it."""
         owners = self.ancestors(self.depth, level)
@@ -164,6 +177,40 @@ class Domain:
                 column = TableColumn(name, given)
             read.append(column)
         return cls(tuple(read))
+
+    @classmethod
+    def numbered(
+        cls,
+        sizes: Sequence[int],
+        within: Sequence[tuple[int, int, tuple[int, ...]]] = (),
+    ) -> Domain:
+        """Make a domain of columns that are called by their places.
+
+        Parameters
+        ----------
+        sizes
+            The number of classes of each column.
+        within
+            Each nested column with the place of its outer one, and the parents of its classes.
+
+        Examples
+        --------
+        >>> Domain.numbered((4, 2), [(0, 1, (0, 0, 0, 1))]).margin(["1", "0"])
+        ('0',)
+        """
+        outer = {place: above for place, above, _ in within}
+        parents = {place: known for place, _, known in within}
+
+        def depth(place: int) -> int:
+            return 1 + depth(outer[place]) if place in outer else 0
+
+        columns = []
+        # By depth: a column stands after the one that it is within.
+        for place in sorted(range(len(sizes)), key=depth):
+            above = str(outer[place]) if place in outer else None
+            known = parents.get(place, ())
+            columns.append(TableColumn(str(place), sizes[place], above, known))
+        return cls(tuple(columns))
 
     @functools.cached_property
     def axes(self) -> tuple[MarginAxis, ...]:
@@ -241,6 +288,52 @@ class Domain:
     def cells(self, names: Iterable[str]) -> int:
         """Return the number of cells of a margin."""
         return math.prod(self.shape(names))
+
+    def combinations(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Return the classes of every possible cell: a row for each, a number for each column.
+
+        Cells are in the order of the columns as they are named; of nested columns the finest one
+        says the others.
+
+        >>> towns = Domain.of({"sex": 2, "region": 2, "county": ("region", [0, 0, 1])})
+        >>> towns.combinations(["region", "county"]).tolist()
+        [[0, 0], [0, 1], [1, 2]]
+        """
+        own = self.in_order(names)
+        sizes = [self.cells([name]) for name in own]
+        grid = np.indices(sizes).reshape(len(own), math.prod(sizes))
+        finest = {}
+        for name, classes in zip(own, grid, strict=True):
+            place, level = self._places[name]
+            finest[place] = (level, classes)
+        columns = np.empty((math.prod(sizes), len(names)), np.int64)
+        for number, name in enumerate(names):
+            place, above = self._places[name]
+            level, classes = finest[place]
+            columns[:, number] = self.axes[place].ancestors(level, above)[classes]
+        return columns
+
+    def kinds(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """Return a number for each cell of a margin: cells of one number have one law of errors.
+
+        Two cells are of one kind if a renaming of classes takes one into the other, as far as
+        numbers of classes tell: without nested columns all are.
+
+        >>> towns = Domain.of({"sex": 2, "region": 3, "county": ("region", [0, 0, 1, 2, 2])})
+        >>> towns.kinds(["sex", "county"]).tolist()
+        [[1, 1, 0, 1, 1], [1, 1, 0, 1, 1]]
+        """
+        kinds = np.zeros((), np.int64)
+        for axis, level in zip(self.axes, self.levels(names), strict=True):
+            if level:
+                own = axis.kinds(level)
+                kinds = kinds[..., None] * (own.max() + 1) + own
+        return kinds
+
+    def in_order(self, names: Sequence[str]) -> list[str]:
+        """Return the columns of a margin as they are named, without those that another one says."""
+        margin = self.margin(names)
+        return [name for name in dict.fromkeys(names) if name in margin]
 
     def contains(self, large: Iterable[str], small: Iterable[str]) -> bool:
         """Return whether a margin can be had from another one by adding up cells."""

@@ -70,9 +70,15 @@ class WholeTable:
         return self.domain.project(table, full, wanted)
 
     def rows(self) -> NDArray[np.int64]:
-        """Return one row for each person: the class on every axis, at its finest."""
-        cells = np.repeat(np.arange(self.counts.size), self.counts.ravel())
-        return np.stack(np.unravel_index(cells, self.counts.shape), axis=1)
+        """Return one row for each person: the class in every column of the domain."""
+        domain = self.domain
+        names = [column.name for column in domain.columns]
+        cells = domain.combinations(names)
+        # The counts lie along the axes: in the order of the columns that say the others.
+        margin = domain.margin(names)
+        order = [margin.index(name) for name in domain.in_order(names)]
+        counts = self.counts.reshape(domain.shape(names)).transpose(order)
+        return np.repeat(cells, counts.ravel(), axis=0)
 
 
 def whole_table(estimates: Estimates, *, steps: int = STEPS) -> WholeTable:

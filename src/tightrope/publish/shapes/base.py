@@ -14,12 +14,10 @@ three groups no rule could do better.
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlglot import exp
@@ -27,13 +25,14 @@ from sqlglot import exp
 from tightrope.certify import is_by_score
 from tightrope.certify.make import encode_label
 from tightrope.errors import InputError
-from tightrope.publish.axes import Axis
+from tightrope.publish.axes import Axis, nested, nested_domain
 from tightrope.publish.facts import Column, Partition, Table, Value
 from tightrope.publish.intervals import Estimate, level_of, whole
 from tightrope.publish.post_processing import AS_PUBLISHED, PostProcessing
 from tightrope.publish.relations import ROW_NUMBER
 from tightrope.publish.sql_pieces import ConditionReader, present, quoted
 from tightrope.queries import Neighbours
+from tightrope.tables import Domain
 from tightrope.texts import bound_text
 
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ class JobReading:
         How one person changes the tables.
     asks
         Where a line has several numbers: the table and the class of each.
+    within
+        The nested columns, each with the place of its outer one and the parents of its classes.
     """
 
     sizes: tuple[int, ...]
@@ -129,6 +130,12 @@ class JobReading:
     level: str
     relation: str
     asks: tuple[tuple[int, int], ...] = ()
+    within: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+
+    @property
+    def domain(self) -> Domain:
+        """The columns, by their places."""
+        return Domain.numbered(self.sizes, self.within)
 
 
 @dataclass(frozen=True)
@@ -367,13 +374,28 @@ class Shape:
         """The axes whose classes the public facts describe."""
         return self.axes
 
+    @cached_property
+    def domain(self) -> Domain:
+        """The columns that the axes are, by their places, with what is nested in what."""
+        return nested_domain(self.axes)
+
+    @cached_property
+    def row_axes(self) -> tuple[Axis, ...]:
+        """The axes as rows are read: the finest of nested groups says the others."""
+        groups = nested(self.grouped_by)
+        return (*groups, *self.axes[len(groups) :])
+
     @property
     def cells(self) -> tuple[tuple[Value, ...], ...]:
-        """Every combination of the classes that are grouped by."""
-        # The product is computed before the tuple is built: it may have billions of entries.
-        if math.prod(len(axis.classes) for axis in self.axes) > 1_000_000:
+        """Every possible combination of the classes that are grouped by."""
+        # Counted before the tuple is built: it may have billions of entries.
+        if self.domain.cells(place_names(range(len(self.axes)))) > 1_000_000:
             raise InputError("a question has at most 1000000 groups: make larger ones")
-        return tuple(itertools.product(*(axis.classes for axis in self.grouped_by)))
+        classes = [axis.classes for axis in self.grouped_by]
+        return tuple(
+            tuple(own[k] for own, k in zip(classes, place, strict=True))
+            for place in self.cell_places()
+        )
 
     @property
     def groups(self) -> tuple[Any, ...]:
@@ -409,7 +431,7 @@ class Shape:
         """Whether a class of everybody else is added: fixed numbers of people need one."""
         # A histogram with a fixed total needs a cell for everybody, whatever the conditions.
         covered = self.covers_everybody and all(
-            axis.rest is not None for axis in self.axes
+            axis.rest is not None for axis in self.row_axes
         )
         is_fixed = not self.row_neighbours.allows_absent
         return bool(self.axes) and is_fixed and not covered
@@ -578,7 +600,7 @@ class Shape:
 
     def row_places(self) -> list[Any]:
         """Return which group a row is in, as SQL: its places on the axes."""
-        return [axis.place() for axis in self.axes]
+        return [axis.place() for axis in self.row_axes]
 
     def places(self) -> list[Any]:
         """Return what the database groups by; of people, the groups as they are numbered."""
@@ -607,7 +629,7 @@ class Shape:
 
     def person_conditions(self) -> list[Any]:
         """Return which rows of a person may count: those in a declared group, with a value."""
-        outside = [axis for axis in self.axes if axis.rest is None]
+        outside = [axis for axis in self.row_axes if axis.rest is None]
         conditions: list[Any] = [axis.is_inside() for axis in outside]
         if self.needs_value:
             conditions.append(present(self.named_column.name))
@@ -642,15 +664,15 @@ class Shape:
         """Return the numbers of every cell, zeros for one without rows."""
         deep = len(self.axes)
         there = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
-        places = itertools.product(*(range(len(axis.classes)) for axis in self.axes))
+        places = self.domain.combinations(place_names(range(deep))).tolist()
         zeros = (0,) * len(self.targets())
         # Groups without rows are answered too: leaving them out would reveal that they are empty.
-        return [tuple(map(int, there.get(place, zeros))) for place in places]
+        return [tuple(map(int, there.get(tuple(place), zeros))) for place in places]
 
     def cell_places(self) -> list[tuple[int, ...]]:
         """Return the place of each group on its axes."""
-        classes = (range(len(axis.classes)) for axis in self.grouped_by)
-        return list(itertools.product(*classes))
+        names = place_names(range(len(self.grouped_by)))
+        return list(map(tuple, self.domain.combinations(names).tolist()))
 
     def groups_answer(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """Return group sizes as an answer of ``histogram(n,c)``.
@@ -668,10 +690,9 @@ class Shape:
         if self.has_others:
             filled.append(left)
         elif not self.row_neighbours.allows_absent:
-            place = 0
-            for axis in self.axes:  # the cell of rows that no condition holds for
-                place = place * len(axis.classes) + int(axis.rest or 0)
-            filled[place] += left
+            # The cell of rows that no condition holds for.
+            rest = tuple(int(axis.rest or 0) for axis in self.row_axes)
+            filled[self.cell_places().index(rest)] += left
         return tuple(filled)
 
     def draw(self, noises: Sequence[Noise], rows: Sequence[Sequence[Any]]) -> Any:
@@ -792,6 +813,11 @@ class Shape:
             f"Of each person, {what} that count: {self.rows_per_person} at most, chosen by a "
             "secret key of the ledger, whatever their values."
         ]
+
+
+def place_names(places: Iterable[int]) -> tuple[str, ...]:
+    """Return what the algebra of tables calls axes: by their places."""
+    return tuple(map(str, places))
 
 
 def group_column(place: int) -> str:

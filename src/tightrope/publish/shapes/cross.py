@@ -8,7 +8,6 @@ planned for all of them together, and the numbers add up.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ from tightrope.publish.shapes.base import (
     Reading,
     SelectParts,
     Shape,
+    place_names,
 )
 from tightrope.publish.shapes.count import Count
 from tightrope.publish.shapes.tables import (
@@ -38,6 +38,7 @@ from tightrope.publish.shapes.tables import (
     MOST_NUMBERS,
     Tables,
     margin_of,
+    margins_of,
     numbers_of,
     published_of,
 )
@@ -158,7 +159,7 @@ class Crossed(Tables, kind="crossed"):
     @property
     def answered(self) -> int:
         """How many lines the answer has."""
-        return math.prod(len(axis.classes) for axis in self.grouped_by)
+        return self.domain.cells(place_names(range(self.groups_by)))
 
     @property
     def job_reading(self) -> JobReading:
@@ -180,25 +181,25 @@ class Crossed(Tables, kind="crossed"):
             raise InputError("the reading of a job says what was measured")
         published = published_of(job, drawn.answer, reading.people)
         depth = len(reading.values)
+        domain = job.domain
         tables = []
-        for chosen in job.sets:
-            cells = itertools.product(*(range(job.sizes[k]) for k in chosen))
-            tables.append(dict(zip(cells, numbers_of(published, chosen), strict=True)))
-        widths = [margin_of(job, place, drawn.level) for place in range(len(job.sets))]
+        for place, chosen in enumerate(job.sets):
+            cells = map(tuple, domain.combinations(place_names(chosen)).tolist())
+            margins = margins_of(job, place, drawn.level)
+            pairs = zip(numbers_of(published, chosen), margins, strict=True)
+            tables.append(dict(zip(cells, pairs, strict=True)))
         lines: Lines = {}
-        places = (range(job.sizes[k]) for k in range(depth))
-        for name, cell in zip(
-            itertools.product(*reading.values), itertools.product(*places), strict=True
-        ):
+        for cell in domain.combinations(place_names(range(depth))).tolist():
+            name = tuple(own[k] for own, k in zip(reading.values, cell, strict=True))
             numbers = []
             for place, among in job.asks:
                 # The line's own cell, projected on the axes that this table has.
                 kept = tuple(cell[k] for k in job.sets[place] if k < depth)
                 own = kept if among < 0 else (*kept, among)
-                number = tables[place][own]
+                number, margin = tables[place][own]
                 # Counts are not negative: cutting at 0 loses no coverage.
-                low = max(number - widths[place], 0)
-                high = max(number + widths[place], 0)
+                low = max(number - margin, 0)
+                high = max(number + margin, 0)
                 numbers.append(Estimate(number, low, high))
             lines[name] = tuple(numbers)
         return lines

@@ -8,7 +8,6 @@ held between ends: the published numbers are unbiased, and agree exactly.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from tightrope.claims import floor_sentence
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
+from tightrope.publish.axes import Axis, nested_domain
 from tightrope.publish.facts import Table
 from tightrope.publish.intervals import Estimate, whole
 from tightrope.publish.shapes.base import (
@@ -36,6 +36,7 @@ from tightrope.publish.shapes.base import (
     Reading,
     SelectParts,
     Shape,
+    place_names,
 )
 from tightrope.publish.shapes.count import Count
 from tightrope.queries import Neighbours
@@ -43,6 +44,7 @@ from tightrope.tables import (
     ADD_REMOVE,
     CHANGE_ONE,
     EITHER,
+    Domain,
     ErrorLaw,
     Estimates,
     Job,
@@ -182,14 +184,13 @@ class Tables(Shape, kind="tables"):
     @classmethod
     def joined(cls, members: Sequence[Tables]) -> tuple[Tables, list[Tables]]:
         """Return the tables of several SELECTs as one job, and each SELECT on its axes."""
+        known = _distinct(axis for member in members for axis in member.axes)
+        lacking = _lacking(known, members)
         own = []
         for member in members:
             axes = tuple(
-                axis
-                # A column that one SELECT lacks gets a class for the rest, so that all count the
-                # same rows.
-                if all(axis in other.axes for other in members)
-                else axis.with_others(OTHER)
+                # A class for the rest, so that all SELECTs count the same rows.
+                axis.with_others(OTHER) if known.index(axis) in lacking else axis
                 for axis in member.axes
             )
             own.append(replace(member, axes=axes))
@@ -232,15 +233,14 @@ class Tables(Shape, kind="tables"):
         for place, (there, chosen) in enumerate(
             zip(self.places_in(drawn), self.sets, strict=True)
         ):
-            values = [self.axes[k].classes for k in chosen]
-            own_names = _named(self.job_reading, place, values)
-            for name, classes in zip(
-                own_names, itertools.product(*values), strict=True
-            ):
-                # A grouping set without a column leaves that column's name empty.
-                known = dict(zip((at[k] for k in chosen), classes, strict=True))
-                row = tuple(known.get(k) for k in range(len(drawn.axes)))
-                shown[name] = lines[(there, *row) if len(drawn.sets) > 1 else row]
+            # The cells of what was drawn, under the names of both.
+            among = [at[k] for k in chosen]
+            classes = [self.axes[k].classes for k in chosen]
+            cells = _cells(drawn.domain, among, classes)
+            own_names = _named(self.job_reading, place, chosen, cells)
+            names = _named(drawn.job_reading, there, among, cells)
+            for own, name in zip(own_names, names, strict=True):
+                shown[own] = lines[name]
         return shown
 
     # -- the job ----------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Tables(Shape, kind="tables"):
         if not near.allows_change:
             return ADD_REMOVE
         everybody = self.covers_everybody and all(
-            axis.rest is not None for axis in self.axes
+            axis.rest is not None for axis in self.row_axes
         )
         # The joint noise of a table under change-one has no finer noise that it derives from by
         # cells. Without it, a table is drawn as if people could come and go.
@@ -275,14 +275,18 @@ class Tables(Shape, kind="tables"):
             self.shares,
             self.level,
             self.relation.name,
+            within=tuple(
+                (int(column.name), int(column.within), column.parents)
+                for column in self.domain.columns
+                if column.within is not None
+            ),
         )
 
     @property
     def answered(self) -> int:
         """How many numbers are published."""
-        sizes = [len(axis.classes) for axis in self.axes]
         # A cell for each combination of classes; ROLLUP of many columns grows fast.
-        numbers = sum(math.prod(sizes[k] for k in chosen) for chosen in self.sets)
+        numbers = sum(self.domain.cells(place_names(chosen)) for chosen in self.sets)
         if numbers > MOST_NUMBERS:
             raise TooLarge(
                 f"these tables have {numbers} numbers, more than {MOST_NUMBERS}: leave out the "
@@ -364,7 +368,7 @@ class Tables(Shape, kind="tables"):
         numbers = numbers[(numbers[:, :deep] >= 0).all(axis=1)]
         answers: list[list[Hashable]] = []
         for chosen, draw in zip(self.measured, self.draws, strict=True):
-            axes = tuple(self.axes[k] for k in chosen)
+            axes = tuple(self.row_axes[k] for k in chosen)
             place = np.zeros(len(numbers), np.int64)
             for k, axis in zip(chosen, axes, strict=True):
                 # Mixed radix: the same order as itertools.product over the classes.
@@ -405,14 +409,15 @@ class Tables(Shape, kind="tables"):
         published = published_of(job, drawn.answer, reading.people)
         lines: Lines = {}
         for place, chosen in enumerate(job.sets):
-            margin = margin_of(job, place, drawn.level)
-            wide = int(margin) if margin.denominator == 1 else margin
             values = [reading.values[k] for k in chosen]
-            names = _named(job, place, values)
-            for name, number in zip(names, numbers_of(published, chosen), strict=True):
+            cells = _cells(published.plan.job.domain, chosen, values)
+            numbers = numbers_of(published, chosen)
+            margins = margins_of(job, place, drawn.level)
+            names = _named(job, place, chosen, cells)
+            for name, number, margin in zip(names, numbers, margins, strict=True):
                 # A count is not negative: cutting the interval at 0 loses no coverage.
-                low = max(number - wide, 0)
-                lines[name] = (Estimate(number, low, max(number + wide, 0)),)
+                low = max(number - margin, 0)
+                lines[name] = (Estimate(number, low, max(number + margin, 0)),)
         return lines
 
     def check_whole(self) -> None:
@@ -426,9 +431,11 @@ class Tables(Shape, kind="tables"):
         table = whole_table(published)
         lines: dict[tuple[Any, ...], int] = {}
         for place, chosen in enumerate(job.sets):
-            names = _named(job, place, [self.axes[k].classes for k in chosen])
-            numbers = _in_order(table[_names(chosen)], chosen).ravel().tolist()
-            lines |= zip(names, numbers, strict=True)
+            classes = [self.axes[k].classes for k in chosen]
+            cells = _cells(table.domain, chosen, classes)
+            names = _named(job, place, chosen, cells)
+            people = _in_order(table[place_names(chosen)], table.domain, chosen)
+            lines |= zip(names, people.ravel().tolist(), strict=True)
         return table, lines
 
     def job_numbers(self, answer: Any) -> JobNumbers:
@@ -649,21 +656,29 @@ class JobNumbers:
         """Return a cell of a published table as the algebra names it."""
         axes = self.shape.axes
         at = {axis.title: place for place, axis in enumerate(axes)}
+        domain = self.shape.domain
         unknown = [name for name in classes if name not in at]
         chosen = tuple(sorted(at[name] for name in classes if name in at))
-        if unknown or chosen not in {tuple(sorted(one)) for one in self.shape.sets}:
+        names = place_names(chosen)
+        margins = {domain.margin(place_names(own)) for own in self.shape.sets}
+        if unknown or domain.margin(names) not in margins:
             raise InputError(
                 f"the table by {' × '.join(classes) or 'nothing'} is not published by this job"
             )
-        numbers = []
+        numbers = {}
         for place in chosen:
             value = classes[axes[place].title]
             if value not in axes[place].classes:
                 raise InputError(
                     f"{axes[place].title} has no class {str(value)[:40]!r} in this job"
                 )
-            numbers.append(axes[place].classes.index(value))
-        return _names(chosen), tuple(numbers)
+            numbers[str(place)] = axes[place].classes.index(value)
+        if list(numbers.values()) not in domain.combinations(names).tolist():
+            raise InputError(
+                f"no row is in {', '.join(map(str, classes.values()))} at once: one of them lies "
+                "within another"
+            )
+        return names, tuple(numbers[name] for name in domain.margin(names))
 
 
 #: Of what may fail, the part that is for the width of the intervals of shares.
@@ -716,14 +731,13 @@ def _end(
 
 def job_of(reading: JobReading, weights: Sequence[Fraction] = ()) -> Job:
     """Return the job of a reading; its columns are called by their places."""
-    sizes = {str(k): size for k, size in enumerate(reading.sizes)}
     relations = {one.name: one for one in (ADD_REMOVE, CHANGE_ONE, EITHER)}
     counted = weights or [Fraction(1)] * len(reading.sets)
     tables = [
-        PublishedTable(_names(chosen), float(weight))
+        PublishedTable(place_names(chosen), float(weight))
         for chosen, weight in zip(reading.sets, counted, strict=True)
     ]
-    return Job.of(sizes, tables, relations[reading.relation])
+    return Job.of(reading.domain, tables, relations[reading.relation])
 
 
 @lru_cache(maxsize=32)
@@ -740,7 +754,7 @@ def _even_plan(reading: JobReading, weights: tuple[Fraction, ...]) -> JobPlan:
 @lru_cache(maxsize=32)
 def _plan_of(reading: JobReading) -> JobPlan:
     shares = {
-        _names(chosen): share
+        place_names(chosen): share
         for chosen, share in zip(reading.measured, reading.shares, strict=True)
     }
     return JobPlan.of(job_of(reading), reading.level, shares)
@@ -748,11 +762,29 @@ def _plan_of(reading: JobReading) -> JobPlan:
 
 @lru_cache(maxsize=256)
 def margin_of(reading: JobReading, place: int, level: Fraction) -> Fraction:
-    """Return the error of the numbers of one table: that of any cell, as all are alike."""
-    chosen = reading.sets[place]
-    # By symmetry all cells of a table have the same law; the first represents them.
-    law = error_law(_plan_of(reading), (_names(chosen), (0,) * len(chosen)))
-    return law.margin(level)
+    """Return the largest error of the numbers of one table."""
+    return Fraction(max(margins_of(reading, place, level)))
+
+
+@lru_cache(maxsize=32)
+def margins_of(reading: JobReading, place: int, level: Fraction) -> Sequence[Any]:
+    """Return the error of each number of a table, in the order of its grouping set."""
+    return _margins(_plan_of(reading), reading.sets[place], level)
+
+
+def _margins(made: JobPlan, chosen: Sequence[int], level: Fraction) -> Sequence[Any]:
+    """Return the margin of each cell of a table, from as few laws as there are kinds of cells."""
+    domain = made.job.domain
+    names = domain.margin(place_names(chosen))
+    kinds = domain.kinds(names)
+    _, firsts, places = np.unique(kinds.ravel(), return_index=True, return_inverse=True)
+    margins = []
+    for first in firsts.tolist():
+        cell = tuple(map(int, np.unravel_index(first, kinds.shape)))
+        margins.append(whole(error_law(made, (names, cell)).margin(level)))
+    table = np.array(margins, object)[places].reshape(kinds.shape)
+    ordered: list[Any] = _in_order(table, domain, chosen).ravel().tolist()
+    return ordered
 
 
 @lru_cache(maxsize=256)
@@ -761,8 +793,7 @@ def _split_margin(reading: JobReading, place: int, level: Fraction) -> Fraction:
     alone = split_plans(job_of(reading), reading.level)[place]
     if alone is None:
         return Fraction(0)
-    chosen = reading.sets[place]
-    return error_law(alone, (_names(chosen), (0,) * len(chosen))).margin(level)
+    return Fraction(max(_margins(alone, reading.sets[place], level)))
 
 
 def published_of(reading: JobReading, answer: Any, people: int) -> Estimates:
@@ -779,33 +810,59 @@ def published_of(reading: JobReading, answer: Any, people: int) -> Estimates:
 
 def numbers_of(published: Estimates, chosen: Sequence[int]) -> list[Any]:
     """Return the numbers of a table in the order of its grouping set."""
-    numerators, below = published.whole_parts(_names(chosen))
-    table = _in_order(numerators, chosen)
+    numerators, below = published.whole_parts(place_names(chosen))
+    table = _in_order(numerators, published.plan.job.domain, chosen)
     if not (table % below).any():  # a table that was measured alone: no fractions
         return [int(number) for number in (table // below).ravel().tolist()]
     return [whole(Fraction(number, below)) for number in table.ravel().tolist()]
 
 
-def _in_order(table: NDArray[Any], chosen: Sequence[int]) -> NDArray[Any]:
-    """Return a table with its axes in the order of a grouping set, not of the columns."""
-    # The algebra keeps axes sorted: invert that permutation.
-    return table.transpose(np.argsort(np.argsort(chosen)))
+def _in_order(
+    table: NDArray[Any], domain: Domain, chosen: Sequence[int]
+) -> NDArray[Any]:
+    """Return a table with its axes in the order of a grouping set, not of the domain."""
+    names = place_names(chosen)
+    margin = domain.margin(names)
+    return table.transpose([margin.index(name) for name in domain.in_order(names)])
+
+
+def _cells(
+    domain: Domain, chosen: Sequence[int], values: Sequence[Sequence[Any]]
+) -> list[list[Any]]:
+    """Return the classes of all cells of a table: a list for each column that is grouped by."""
+    places = domain.combinations(place_names(chosen)).T.tolist()
+    return [
+        [classes[k] for k in column]
+        for classes, column in zip(values, places, strict=True)
+    ]
 
 
 def _named(
-    reading: JobReading, place: int, values: Sequence[Sequence[Any]]
+    reading: JobReading, place: int, chosen: Sequence[int], cells: Sequence[list[Any]]
 ) -> list[tuple[Any, ...]]:
     """Return the names of a table's rows: its place and a class, or nothing, for each column."""
-    chosen = reading.sets[place]
-    several = len(reading.sets) > 1
-    if not several and len(chosen) == len(reading.sizes):
-        return list(itertools.product(*values))
-    names = []
-    for classes in itertools.product(*values):
-        known = dict(zip(chosen, classes, strict=True))
-        row = tuple(known.get(k) for k in range(len(reading.sizes)))
-        names.append((place, *row) if several else row)
-    return names
+    lines = len(cells[0]) if cells else 1
+    known = dict(zip(chosen, cells, strict=True))
+    nothing = [None] * lines
+    columns = [known.get(k, nothing) for k in range(len(reading.sizes))]
+    if len(reading.sets) > 1:
+        columns.insert(0, [place] * lines)
+    # Not by zip: a count of all rows has one line and no columns.
+    return [tuple(column[line] for column in columns) for line in range(lines)]
+
+
+def _lacking(axes: Sequence[Axis], members: Sequence[Tables]) -> set[int]:
+    """Return the places of axes that some SELECT lacks, with what they are nested with.
+
+    Where the finest of nested axes has a class for every row, so have the others.
+    """
+    lacking: set[int] = set()
+    for chain in nested_domain(axes).axes:
+        places = list(map(int, chain.names))
+        in_all = all(axes[k] in member.axes for k in places for member in members)
+        if not in_all and axes[places[-1]].rest is None:
+            lacking |= set(places)
+    return lacking
 
 
 def _distinct(values: Iterable[T]) -> list[T]:
@@ -815,10 +872,6 @@ def _distinct(values: Iterable[T]) -> list[T]:
         if value not in found:
             found.append(value)
     return found
-
-
-def _names(chosen: Sequence[int]) -> tuple[str, ...]:
-    return tuple(map(str, chosen))
 
 
 def _places(margin: Sequence[str]) -> tuple[int, ...]:
