@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores Header.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -42,3 +42,4 @@ Print Assumptions scores_sound.
 Print Assumptions scores_apart.
 Print Assumptions quantile_exact.
 Print Assumptions scores_private.
+Print Assumptions judge_dense_checks.

@@ -1,7 +1,7 @@
 (** * The judge as a program
 
-    Integers become those of Zarith. *)
-From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlZBigInt.
-From Tightrope Require Import Numbers Exponential Questions Judge Lattice Tuples Shown Limits Scores.
+    Integers become those of Zarith, texts those of OCaml. *)
+From Coq Require Import Extraction ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNativeString.
+From Tightrope Require Import Exponential Judge Limits Header.
 
-Extraction "kernel.ml" check table near levels which cost_unit cost alpha_of answers_of denominator line_of check_noise lattice_of check_tuples check_shown judge_scores steps_of check_gains check_limit.
+Extraction "kernel.ml" judge fine table levels which cost_unit cost alpha_of parts limited_cost.

@@ -6,8 +6,7 @@ open Kernel
 module Z = Whole
 open Reader
 
-type t = { near : int list array; mutable source : int; mutable far : int array }
-let make near = { near; source = -1; far = [||] }
+let near_of table = Array.of_list (List.map (fun (_, near) -> List.map Z.to_int near) table)
 
 (* Breadth-first search; -1 where nothing leads. The order of the search comes with it. *)
 let search near source =
@@ -23,9 +22,17 @@ let search near source =
   done;
   far, parent, Array.sub order 0 !filled
 
-let distances t k =
-  if t.source <> k then (let far, _, _ = search t.near k in t.source <- k; t.far <- far);
-  t.far
+(* Distances in a graph, one source at a time; -1 where nothing leads. *)
+let distances table =
+  let near = near_of table in
+  let last = ref Z.minus_one and far = ref [||] in
+  fun source answer ->
+    if not (Z.equal !last source) then begin
+      let found, _, _ = search near (Z.to_int source) in
+      last := source;
+      far := found
+    end;
+    z !far.(Z.to_int answer)
 
 (* The multipliers that send what every answer has left to a root, along a tree of shortest ways. A
    surplus s at c is worth α·s at the next answer p, since x_c >= α·x_p; a debt costs s/α there. *)
@@ -47,19 +54,17 @@ let eliminate near alpha root left =
   done;
   fun i h -> try Hashtbl.find table (i, h) with Not_found -> Z.zero
 
-let fine = 192   (* binary places of a hint below the unit of a file's numbers *)
-
-(* The weight and the choices of a limit, in units of a certificate of some kind. *)
-let scaled m kind =
-  let shift = if kind = "multipliers" then 0 else fine in
-  { m with theta = Z.shift_left m.theta shift; choice = (fun k w -> Z.shift_left (m.choice k w) shift) }
-
-let certificate t numbers f c limited kind told path bound =
+let certificate numbers kind told f c limited path bound =
+  let near = near_of (table f) in
+  let fine = Z.to_int fine in
+  let numbers name count low high =
+    let listed = take (numbers name Z.one (z count) low high) in
+    Array.init count (fun i -> listed (z i)) in
   let n = Z.to_int f.nodes and g = Z.to_int c.guesses in
   let prior, total = match c.prior with Some p -> p | None -> refuse "the consumer needs a prior" in
   let bits () = let b = small 401 (get "bits" (match told with Object o -> o | _ -> [])) in
     need (b > 0) "a certificate has bits"; b in
-  let weighed o = need ((get "weight" o = Null) = (limited = None)) "the weight of a limit belongs to a limit" in
+  let weighed o = need (is_null (get "weight" o) = (limited = None)) "the weight of a limit belongs to a limit" in
   need (limited = None || List.mem kind ["multipliers"; "tree"]) "a limit goes with multipliers or a tree";
   let alphas = Array.of_list (List.map alpha_of (levels f)) in
   let alpha i h =
@@ -71,14 +76,14 @@ let certificate t numbers f c limited kind told path bound =
   let blank = { scale = Z.one; price = (fun _ -> Z.zero); multiplier = (fun _ _ _ -> Z.zero); arcs = []; bound } in
   let costs k i = match limited with
     | None -> Z.shift_left (cost f c k i) (bits () + fine)
-    | Some m -> limited_cost f c (scaled m kind) { blank with scale = scale () } k i in
-  let tree = Array.fold_left (fun s l -> s + List.length l) 0 t.near = 2 * (n - 1) in
+    | Some m -> limited_cost f c m { blank with scale = scale () } k i in
+  let tree = Array.fold_left (fun s l -> s + List.length l) 0 near = 2 * (n - 1) in
   let single = Array.length alphas = 1 in
   let last = ref (-1) and table = ref (fun _ _ -> Z.zero) in
   let by_guess make k i h =
     if !last <> Z.to_int k then (last := Z.to_int k; table := make !last);
     !table (Z.to_int i) (Z.to_int h) in
-  let sent root price k = eliminate t.near alpha (root k)
+  let sent root price k = eliminate near alpha (root k)
       (Array.init n (fun i -> Z.sub (costs (z k) (z i)) price.(i))) in
   let hinted price make =
     { blank with scale = scale (); price = (fun i -> price.(Z.to_int i)); multiplier = by_guess make } in
@@ -86,7 +91,7 @@ let certificate t numbers f c limited kind told path bound =
       (numbers "prices" n (Z.neg (two 511)) (two 511)) in
   match kind with
   | "multipliers" ->
-    let o = fields ["arcs"; "bits"; "kind"; "weight"] told in
+    let o = take (fields ["arcs"; "bits"; "kind"; "weight"] told) in
     weighed o;
     let bits = bits () and many = small (1 lsl 40) (get "arcs" o) in
     let price = numbers "prices" n (Z.neg (two 511)) (two 511) in
@@ -103,12 +108,12 @@ let certificate t numbers f c limited kind told path bound =
       multiplier = (fun k i h -> try Hashtbl.find all (key k i h) with Not_found -> Z.zero);
       arcs = List.combine (Array.to_list start) (Array.to_list finish); bound }
   | "tree" ->
-    weighed (fields ["bits"; "kind"; "weight"] told);
+    weighed (take (fields ["bits"; "kind"; "weight"] told));
     need tree "this is no tree";
     let price = priced () and place = numbers "places" g Z.zero (z n) in
     hinted price (sent (fun k -> Z.to_int place.(k)) price)
   | "line" ->
-    ignore (fields ["bits"; "kind"] told);
+    ignore (take (fields ["bits"; "kind"] told));
     let even = match c.loss with
       | Distance -> true
       | Absolute | Squared ->
@@ -124,32 +129,32 @@ let certificate t numbers f c limited kind told path bound =
     let rec root k j = if j < n - 1 && cuts.(j) < k then root k (j + 1) else j in
     hinted price (sent (fun k -> root k 0) price)
   | "phi" ->
-    let o = fields ["bits"; "constant"; "kind"] told in
+    let o = take (fields ["bits"; "constant"; "kind"] told) in
     need (c.loss = Binary && single) "phi is for binary loss and edges of length 1";
-    let constant = bool (get "constant" o) in
+    let constant = take (truth (get "constant" o)) in
     let y = numbers "prices" (if constant then 1 else n) (Z.neg (two 62)) Z.one in
     let price = Array.init n (fun i -> Z.shift_left (Z.add (Z.shift_left (prior (z i)) (bits ()))
         (Z.mul y.(if constant then 0 else i) total)) fine) in
     hinted price (sent Fun.id price)
   | "envelope" ->
-    ignore (fields ["bits"; "kind"] told);
+    ignore (take (fields ["bits"; "kind"] told));
     need (c.loss = Binary && single && tree) "an envelope is for binary loss on a tree";
     let a = alphas.(0) in
     let v = Array.init n (fun i -> Z.cdiv (Z.shift_left (prior (z i)) (bits ())) total) in
-    let _, parent, order = search t.near 0 in
+    let _, parent, order = search near 0 in
     let raise_to h i = v.(h) <- Z.max v.(h) (Z.cdiv (Z.mul v.(i) a) (two 62)) in
     for at = n - 1 downto 1 do raise_to parent.(order.(at)) order.(at) done;
     for at = 1 to n - 1 do raise_to order.(at) parent.(order.(at)) done;
     (* In units of 1/(2^124 - a²): y = Φ⁻¹v, and (v_c - α·v_p)/(1 - α²) along the way from k. *)
     let square = Z.mul a a and apart = Z.shift_left a 62 in
     let price = Array.init n (fun i ->
-      let around = List.fold_left (fun s h -> Z.add s v.(h)) Z.zero t.near.(i) in
-      let degree = z (List.length t.near.(i) - 1) in
+      let around = List.fold_left (fun s h -> Z.add s v.(h)) Z.zero near.(i) in
+      let degree = z (List.length near.(i) - 1) in
       let y = Z.sub (Z.mul v.(i) (Z.add (two 124) (Z.mul degree square))) (Z.mul apart around) in
       Z.sub (Z.mul (prior (z i)) (Z.shift_left (Z.sub (two 124) square) (bits ()))) (Z.mul total y)) in
     let make k =
-      let _, parent, _ = search t.near k in
+      let _, parent, _ = search near k in
       fun p c -> if parent.(c) <> p then Z.zero else
           Z.mul total (Z.sub (Z.mul v.(c) (two 124)) (Z.mul apart v.(p))) in
     { (hinted price make) with scale = Z.shift_left (Z.sub (two 124) square) (bits ()) }
-  | _ -> raise (Uncovered ("certificates of the kind " ^ kind))
+  | _ -> raise (Stop (Uncovered ("certificates of the kind " ^ kind)))

@@ -1,20 +1,20 @@
 (* The reader of mechanism files (docs/reference/mechanism-file.md), the only part of the second judge
-   that is not proved. It hands the numbers of a file to [Kernel.check]. What it computes besides
-   (labels, distances, multipliers where a file lists none) are hints, which the kernel tests. *)
+   that is not proved and must be trusted. It hands the header and the integers of a file to
+   [Kernel.judge], which decides. *)
 
+module Whole = Z
+open Kernel
+module Z = Whole
 
-exception Refused of string      (* the file is not what the format asks for *)
-exception Uncovered of string    (* a kind of file that this judge does not know *)
-let refuse text = raise (Refused text)
+exception Stop of verdict reading
+let refuse text = raise (Stop (Refused text))
 let need holds text = if not holds then refuse text
+let take = function Read a -> a | Refused text -> refuse text | Uncovered text -> raise (Stop (Uncovered text))
 
 let z = Z.of_int
 let two n = Z.shift_left Z.one n
 
 (* -- JSON in canonical form: no blanks, keys in order, whole numbers ------------------------- *)
-
-type json = Null | Bool of bool | Int of Z.t | Text of string | List of json list
-          | Object of (string * json) list
 
 let parse (s : string) : json =
   let at = ref 0 in
@@ -26,7 +26,7 @@ let parse (s : string) : json =
     let start = !at in
     while peek () <> '"' do
       need (peek () >= ' ' && peek () <= '~') "the header is not canonical JSON";
-      if peek () = '\\' then raise (Uncovered "texts with escapes");
+      if peek () = '\\' then raise (Stop (Uncovered "texts with escapes"));
       incr at
     done;
     incr at; String.sub s start (!at - 1 - start) in
@@ -35,7 +35,7 @@ let parse (s : string) : json =
     let first = item () in
     if peek () = ',' then (incr at; first :: rest close item) else (eat close; [first]) in
   let rec value () = match peek () with
-    | 'n' -> word "null" Null | 't' -> word "true" (Bool true) | 'f' -> word "false" (Bool false)
+    | 'n' -> word "null" Null | 't' -> word "true" (Truth true) | 'f' -> word "false" (Truth false)
     | '"' -> Text (text ())
     | '[' -> incr at; List (items ']' value)
     | '{' -> incr at;
@@ -52,31 +52,6 @@ let parse (s : string) : json =
       Int (Z.of_string digits) in
   let found = value () in
   need (!at = String.length s) "the header is not canonical JSON"; found
-
-let fields names = function
-  | Object pairs -> need (List.map fst pairs = List.sort compare names) "an object has other keys"; pairs
-  | _ -> refuse "an object is missing"
-let get key pairs = List.assoc key pairs
-let kind_of = function
-  | Object pairs -> (match List.assoc_opt "kind" pairs with Some (Text k) -> k | _ -> refuse "no kind")
-  | _ -> refuse "an object is missing"
-let whole low high = function
-  | Int n when Z.leq low n && Z.lt n high -> n | _ -> refuse "a whole number is out of range"
-let small high v = Z.to_int (whole Z.zero (z high) v)
-let items = function List l -> l | _ -> refuse "a list is missing"
-let bool = function Bool b -> b | _ -> refuse "true or false is missing"
-let fraction ?(digits = 1300) = function
-  | Text t ->
-    let part p = try Z.of_string p with _ -> refuse "a fraction is not a number" in
-    let a, b = match String.split_on_char '/' t with
-      | [a] -> part a, Z.one | [a; b] -> part a, part b | _ -> refuse "a fraction is not a number" in
-    let ok n = String.length (Z.to_string (Z.abs n)) <= digits in
-    need (Z.sign b > 0 && Z.equal (Z.gcd a b) Z.one && ok a && ok b) "a fraction is not in lowest terms";
-    need ((if Z.equal b Z.one then Z.to_string a else Z.to_string a ^ "/" ^ Z.to_string b) = t)
-      "a fraction is not in lowest terms";
-    (a, b)
-  | _ -> refuse "a fraction is not a text"
-let positive ?digits v = let a, b = fraction ?digits v in need (Z.sign a > 0) "a number must be positive"; (a, b)
 
 (* -- bytes: zlib (RFC 1950, 1951) and SHA-256 ------------------------------------------------- *)
 
@@ -204,42 +179,63 @@ let sha256 (s : string) =
 
 type section = { width : int; count : int; sizes : int list; start : int }
 
-let sections body data =
-  let at = ref body and seen = Hashtbl.create 20 in
-  fun listed ->
-    List.iter (fun s ->
-      let s = fields ["bytes"; "count"; "name"; "width"] s in
-      let name = match get "name" s with Text t -> t | _ -> refuse "a section has no name" in
-      let width = small 65 (get "width" s) and count = small (1 lsl 40) (get "count" s) in
-      let sizes = List.map (small (1 lsl 40)) (items (get "bytes" s)) in
-      need (width > 0 && width mod 8 = 0 && count > 0 && sizes <> [] && not (Hashtbl.mem seen name))
-        "a section is not described";
-      Hashtbl.add seen name { width; count; sizes; start = !at };
-      at := List.fold_left (+) !at sizes) listed;
-    need (!at + 32 = String.length data) "the file has another length";
-    seen
+let small high j = Z.to_int (take (whole_number Z.zero (z high) j))
+
+(* Where each section is, by its name. *)
+let sections body data listed =
+  let seen = Hashtbl.create 20 in
+  let place start described =
+    let pairs = take (fields ["bytes"; "count"; "name"; "width"] described) in
+    let name = match get "name" pairs with Text t -> t | _ -> refuse "a section has no name" in
+    let width = small 65 (get "width" pairs) in
+    let count = small (1 lsl 40) (get "count" pairs) in
+    let sizes = List.map (small (1 lsl 40)) (take (items (get "bytes" pairs))) in
+    need (width > 0 && width mod 8 = 0 && count > 0 && sizes <> [] && not (Hashtbl.mem seen name))
+      "a section is not described";
+    Hashtbl.add seen name { width; count; sizes; start };
+    List.fold_left (+) start sizes in
+  let last = List.fold_left place body listed in
+  need (last + 32 = String.length data) "the file has another length";
+  seen
 
 (* The integers of a section that must have so many of them, from [low] to below [high]. *)
-let numbers data seen column name count low high =
-  if count = 0 then [||] else begin
+let numbers data seen name column count low high =
+  let column = Z.to_int column and count = Z.to_int count in
+  let found = Array.make count Z.zero in
+  if count > 0 then begin
     let s = try Hashtbl.find seen name with Not_found -> refuse ("the section " ^ name ^ " is missing") in
     Hashtbl.remove seen name;
     let narrow = Z.geq low (Z.neg (two 62)) && Z.leq high (Z.succ (two 62)) in
     let chunk = max 1 ((1 lsl 20) / column) * column in
     need (s.count = count && (s.width = 8 || not narrow) && List.length s.sizes = (count + chunk - 1) / chunk)
       ("the section " ^ name ^ " has another size");
-    let found = Array.make count Z.zero and at = ref s.start and first = ref 0 in
-    List.iter (fun packed ->
-      let many = min chunk (count - !first) in
+    let unpack (at, first) packed =
+      let many = min chunk (count - first) in
       need (many * s.width <= 1100 * packed + 1100) "a section cannot hold what it claims";
-      let raw = inflate (String.sub data !at packed) (many * s.width) in
+      let raw = inflate (String.sub data at packed) (many * s.width) in
       for i = 0 to many - 1 do
-        let v = if s.width = 8 then Z.of_int64 (String.get_int64_le raw (8 * i)) else
-            let v = Z.of_bits (String.sub raw (i * s.width) s.width) in
-            if Z.testbit v (8 * s.width - 1) then Z.sub v (two (8 * s.width)) else v in
-        need (Z.leq low v && Z.lt v high) ("the section " ^ name ^ " has numbers out of range");
-        found.(!first + i) <- v
+        let bits = Z.of_bits (String.sub raw (i * s.width) s.width) in
+        let negative = Z.testbit bits (8 * s.width - 1) in
+        let value = if negative then Z.sub bits (two (8 * s.width)) else bits in
+        need (Z.leq low value && Z.lt value high) ("the section " ^ name ^ " has numbers out of range");
+        found.(first + i) <- value
       done;
-      first := !first + many; at := !at + packed) s.sizes;
-    found
-  end
+      at + packed, first + many in
+    ignore (List.fold_left unpack (s.start, 0) s.sizes)
+  end;
+  Read (fun i -> found.(Z.to_int i))
+
+(* -- the whole file ------------------------------------------------------------------------------ *)
+
+let keys = ["bound"; "certificate"; "consumer"; "delta"; "epsilon"; "expected_loss"; "graph"; "limit"; "neighbours";
+            "outputs"; "query"; "ratios"; "sections"; "weights"; "window"]
+
+let opened data =
+  let size = String.length data in
+  need (size >= 48 && String.sub data 0 10 = "\x89tightrope") "not a mechanism file";
+  need (String.get_uint16_le data 10 = 3) "unknown version of the format";
+  let length = Int32.to_int (String.get_int32_le data 12) in
+  need (length >= 0 && length <= min (1 lsl 24) (size - 48)) "the header is longer than the file";
+  need (sha256 (String.sub data 0 (size - 32)) = String.sub data (size - 32) 32) "the digest differs";
+  let header = take (fields keys (parse (String.sub data 16 length))) in
+  header, sections (16 + length) data (take (items (get "sections" header)))
