@@ -17,7 +17,7 @@ def test_the_page_is_what_the_results_say() -> None:
 
 
 def test_other_results_give_another_page() -> None:
-    for table in ("jobs", "beside"):
+    for table in ("jobs", "mirrored", "beside"):
         other = copy.deepcopy(FOUND)
         other[table][0]["ours"] *= 1.02
         assert floor.page(other) != BELOW
@@ -33,6 +33,10 @@ def test_every_job_has_a_row() -> None:
     names = ("kind", "job", "measure", "relation", "epsilon")
     assert [tuple(row[name] for name in names) for row in FOUND["jobs"]] == asked
     assert len(asked) == len(set(asked)) == 40
+    other = [row[3] for row in asked]
+    assert [row["relation"] for row in FOUND["mirrored"]] == [
+        {"add-remove": "change-one", "change-one": "add-remove"}[x] for x in other
+    ]
     for relation in ("add-remove", "change-one"):
         assert {row[4] for row in asked if row[3] == relation} == {
             "0.1",
@@ -53,7 +57,7 @@ def below_their_floor(rows: list[dict]) -> list[str]:
 
 
 def test_nobody_is_below_a_floor() -> None:
-    assert not below_their_floor(FOUND["jobs"])
+    assert not below_their_floor(FOUND["jobs"] + FOUND["mirrored"])
     higher = copy.deepcopy(FOUND["jobs"])
     higher[0]["floor"] *= 1.001
     assert below_their_floor(higher)[0] == "count add-remove 0.1"
@@ -62,7 +66,8 @@ def test_nobody_is_below_a_floor() -> None:
 def test_ours_is_near_the_floor_and_says_where_not() -> None:
     above = [row for row in FOUND["jobs"] if row["ours"] > floor.CLOSE * row["floor"]]
     assert len(above) <= 5
-    assert {row["kind"] for row in above} <= set(floor.ABOVE)
+    far = [row for row in FOUND["mirrored"] if row["ours"] > floor.CLOSE * row["floor"]]
+    assert {row["kind"] for row in above + far} == set(floor.ABOVE)
     assert {row["theorem"] for row in FOUND["jobs"]} == set(floor.THEOREMS)
 
 

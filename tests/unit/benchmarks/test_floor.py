@@ -1,5 +1,6 @@
 """Floors and laws of the page of floors, each beside another computation."""
 
+import doctest
 import itertools
 import math
 from fractions import Fraction
@@ -14,6 +15,13 @@ from tightrope.certify import by_score
 from tightrope.publish.noise import checked_mechanism
 
 ONE = Fraction(1)
+
+
+@pytest.mark.parametrize("module", [floor, floor_bounds, floor_peers])
+def test_examples_of_the_page_of_floors(module):
+    failed, attempted = doctest.testmod(module)
+    assert attempted
+    assert not failed
 
 
 def law_of(scale: float, reach: int = 400):
