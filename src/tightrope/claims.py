@@ -122,6 +122,13 @@ SENTENCES = {
         "the theorem of `tightrope.tables.floors`, its conditions checked in fractions; the error "
         "is that of the plan",
     ),
+    "cells apart": Sentence(
+        "Each of the {cells} cells of {table} has noise of its own: its root mean square error is "
+        "at most {percent} % above that of noise which is drawn for all cells together. How far "
+        "the latter is from the smallest possible is not known.",
+        "a table of more than 100 cells is measured under `change-one`",
+        "the theorem of `tightrope.tables.noise`",
+    ),
     "usual, same": Sentence(
         "Independent geometric noise at ε = {epsilon} (as OpenDP adds it, for a sensitivity of "
         "{sensitivity}) has the same margin.",
@@ -449,6 +456,19 @@ def floor_sentence(ours: float, floor: float) -> str | None:
     # Rounding must not turn a distance into none, or make it smaller.
     upward = math.ceil(factor * 100 - Fraction(1, 10**6)) / 100
     return SENTENCES["floor"].words.format(ours=f"{ours:.4g}", factor=f"{upward:.2f}")
+
+
+def cells_apart_sentence(table: str, cells: int, excess: float) -> str:
+    """Say how much is lost where the cells of a table are drawn one by one.
+
+    >>> print(cells_apart_sentence("a × b", 400, 0.00339))
+    Each of the 400 cells of a × b has noise of its own: its root mean square error is at most 0.34
+    % above that of noise which is drawn for all cells together. How far the latter is from the
+    smallest possible is not known.
+    """
+    percent = percent_above(Fraction(excess))
+    words = SENTENCES["cells apart"].words
+    return words.format(table=table, cells=f"{cells:,}", percent=percent)
 
 
 def usual_sentence(

@@ -21,6 +21,7 @@ from tightrope.tables.noise import (
     CHANGE_ONE as CHANGE_ONE,
     EITHER as EITHER,
     Relation as Relation,
+    independent_excess as independent_excess,
 )
 from tightrope.tables.planning import (
     Job as Job,

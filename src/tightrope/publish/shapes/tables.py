@@ -9,7 +9,7 @@ held between ends: the published numbers are unbiased, and agree exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.claims import floor_sentence
+from tightrope.claims import cells_apart_sentence, floor_sentence
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.publish.axes import Axis, nested_domain
@@ -55,6 +55,7 @@ from tightrope.tables import (
     check_cells,
     error_law,
     estimate,
+    independent_excess,
     job_floor,
     least_epsilon,
     plan,
@@ -551,7 +552,18 @@ class Tables(Shape, kind="tables"):
             if self.job_errors is not None:
                 distance = floor_sentence(*self.job_errors)
                 notes += [distance] if distance else []
-        return [*notes, *self._row_notes("rows")]
+        return [*notes, *self._apart_notes(), *self._row_notes("rows")]
+
+    def _apart_notes(self) -> Iterator[str]:
+        """Say what is lost in tables that are too large for noise of all cells together."""
+        level = Epsilon.of(self.level)
+        for chosen, share in zip(self.measured, self.shares, strict=True):
+            cells = self.domain.cells(place_names(chosen))
+            if self.relation.joint_cells < cells and self.relation is CHANGE_ONE:
+                name = " × ".join(self.axes[k].title for k in chosen)
+                excess = independent_excess(float(level.scaled(share)), cells)
+                if excess < 1:
+                    yield cells_apart_sentence(name, cells, excess)
 
 
 @dataclass(frozen=True)
