@@ -79,3 +79,13 @@ def test_beyond_the_range_both_bounds_are_safe():
     assert sound
     assert alpha == 0
     assert not level_bounds(Fraction(10**6), None, Fraction(2**900))[0]
+
+
+@pytest.mark.parametrize(("multiple", "base"), [(1, 2), (3, 2), (Fraction(1, 2), 4)])
+@pytest.mark.parametrize("ratio", [Fraction(1), Fraction(3, 2), Fraction(2)])
+def test_alpha_is_the_largest_whatever_the_ratio(multiple, base, ratio):
+    """What neighbours may differ by does not depend on what the weights differ by."""
+    alpha = level_bounds(Fraction(multiple), Fraction(base), ratio)[1]
+    root = Fraction(multiple).denominator
+    powered = Fraction(base) ** Fraction(multiple).numerator
+    assert alpha**root * powered <= 2 ** (62 * root) < (alpha + 1) ** root * powered

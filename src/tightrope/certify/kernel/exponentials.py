@@ -78,6 +78,8 @@ def level_bounds(
 
     >>> level_bounds(Fraction(1), Fraction(2), Fraction(2)) == (True, 2**61)
     True
+    >>> level_bounds(Fraction(1), Fraction(2), Fraction(1)) == (True, 2**61)
+    True
     >>> level_bounds(Fraction(1), None, Fraction(2718281829, 10**9))[0]
     False
     """
@@ -86,16 +88,19 @@ def level_bounds(
     below, above = _log_bounds(base)
     if multiple * above > 600:  # e^599 from below, 0 from above: both are safe
         return ratio <= exp_bounds(Fraction(599))[0], 0
-    top = 0 if base is None else base.numerator.bit_length() * power
-    # Powers of longer numbers would cost too much: bounds decide there.
-    short = max(ratio.numerator.bit_length() * root, top) <= 1 << 14
-    # p/q = exp(ε) exactly, e.g. 2 at ε = ln 2: an interval around exp(ε) could not decide this.
-    if base is not None and short and ratio**root == base**power:
-        return True, (ratio.denominator << 62) // ratio.numerator
-    low, _ = exp_bounds(multiple * below)
-    _, high = exp_bounds(multiple * above)
     # α' uses the upper bound of exp(ε), so that it is at most exp(-ε).
-    return ratio <= low, (high.denominator << 62) // high.numerator
+    high = exp_bounds(multiple * above)[1]
+    alpha = (high.denominator << 62) // high.numerator
+    # Powers of longer numbers would cost too much: bounds decide there.
+    most = 1 << 14
+    longest = ratio.numerator.bit_length() * root
+    if base is None or max(longest, base.numerator.bit_length() * power) > most:
+        return ratio <= exp_bounds(multiple * below)[0], alpha
+    # An interval around exp(ε) could not decide what is equal, e.g. 2 at ε = ln 2.
+    exact = base**power
+    if 62 * root <= most and (alpha + 1) ** root * exact <= 1 << 62 * root:
+        alpha += 1
+    return ratio**root <= exact, alpha
 
 
 def check_ratios(header: Header) -> list[int]:
