@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores Header.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores Best Header.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -43,3 +43,5 @@ Print Assumptions scores_apart.
 Print Assumptions quantile_exact.
 Print Assumptions scores_private.
 Print Assumptions judge_dense_checks.
+Print Assumptions noise_best.
+Print Assumptions count_best.

@@ -75,8 +75,8 @@ PLANTED = {
         "True and",
     ),
     "the ratio is compared with twice exp(ε)": (
-        r"return ratio <= low,",
-        "return ratio <= 2 * low,",
+        r"return ratio <= (exp_bounds\(multiple \* below\)\[0\])",
+        r"return ratio <= 2 * \1",
     ),
     "the conditions of a guess are not checked": (
         r"i = np\.flatnonzero\(room < 0\)",
