@@ -176,6 +176,54 @@ def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, pictur
     picture(tab, "groups", full=True)
 
 
+def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
+    rows = ["red,f"] * 30 + ["red,m"] * 10 + ["green,m"] * 20
+    (tmp_path / "people.csv").write_text("party,sex\n" + "\n".join(rows) + "\n")
+    (tmp_path / "tightrope.toml").write_text(
+        '[tables.people]\nsource = "people.csv"\npopulation = 60\nbudget = "20"\n'
+        '[tables.people.columns]\nparty = { values = ["red", "green"], complete = true }\n'
+        'sex = { values = ["f", "m"], complete = true }\n'
+    )
+    tab.open(panel=1)
+    tab.fill("Ledger", str(tmp_path / "ledger.db"))
+    tab.fill("Public facts (file)", str(tmp_path / "tightrope.toml"))
+    tab.holds("values of party", "red, green")
+    totals = tab.page.get_by_role("checkbox", name="and all totals")
+    choose(tab, "for each", "party")
+    assert not totals.is_visible()  # one column has no other tables
+    tab.page.get_by_role("option", name="sex", exact=True).click()
+    tab.page.keyboard.press("Escape")
+    totals.click()
+    tab.holds(
+        "The question as SQL",
+        "SELECT party, sex, COUNT(*) AS n FROM people GROUP BY CUBE (party, sex)",
+    )
+    # The plan before paying: a margin for each table, and the shares of what is measured.
+    tab.fill("ε of this answer", "8")
+    tab.wait("[data-job] td >> text=n by party × sex")
+    tab.wait("[data-job] li >> text=party × sex: 100% of ε")
+    # The price of the choice of a relation, at the choice.
+    tab.reads(
+        "[data-relation-costs]",
+        re.compile(
+            r"^The margin of this question: ± \d+ to protect what one .*, or ± \d+ to"
+        ),
+    )
+    tab.press("Publish …")
+    tab.wait("[data-price] >> text=ε = 8, paid from the budget of table people")
+    tab.press("Pay and release")
+    tab.wait("[data-published] td >> text=(all)")
+    shades = tab.page.locator("[data-published] table").first.locator("[style]")
+    expect(shades).to_have_count(4, timeout=PATIENCE)
+    sizes = "part => parseFloat(getComputedStyle(part).fontSize)"
+    number = shades.first.evaluate(sizes)
+    assert number > tab.page.locator("[data-forecast]").evaluate(sizes)
+    assert tab.page.locator("[data-published] table").count() == 4
+    expect(tab.page.locator("[data-paid]")).to_have_count(1, timeout=PATIENCE)
+    tab.wait("[data-ledger] >> text=/^12$/")
+    picture(tab, "cube", full=True)
+
+
 def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
     ledger = known / "paid.db"
     tab.open(panel=1)

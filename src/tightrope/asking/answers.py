@@ -205,9 +205,16 @@ class Answer:
         """
         return [[*line] for line in _crossed(self, {}, "").lines]
 
-    def layouts(self) -> list[TextTable]:
+    def layouts(self, *, usual: bool = True) -> list[TextTable]:
         """Return each table of the answer as a heat map, with its margins around it.
 
+        Parameters
+        ----------
+        usual
+            Put the error that the usual noise would have beside each number of a list.
+
+        Examples
+        --------
         >>> rows = ((("f",), (Estimate(3),)), (("m",), (Estimate(6),)))
         >>> Answer(("sex",), ("n",), rows, Fraction(19, 20)).layouts()[0].heat
         {(0, 1): 0.5, (1, 1): 1.0}
@@ -220,13 +227,15 @@ class Answer:
             is_narrow = len({names[-1:] for names, _ in table.rows}) <= MOST_ACROSS
             crosses = len(keys) > 1 and len(self.titles) == 1 and is_narrow
             shown.append(
-                _crossed(table, tables, title) if crosses else table._listed(title)
+                _crossed(table, tables, title)
+                if crosses
+                else table._listed(title, usual)
             )
         return shown
 
-    def _listed(self, title: str) -> TextTable:
+    def _listed(self, title: str, usual: bool) -> TextTable:
         """Return the answer as a list of groups, with the usual noise beside each number."""
-        compares = any(error is not None for error in self.usual)
+        compares = usual and any(error is not None for error in self.usual)
         width = 2 if compares else 1
         cells = {
             (row, len(self.keys) + width * column): told

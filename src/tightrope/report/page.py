@@ -21,7 +21,7 @@ from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
-from tightrope.report.texts import design_rows
+from tightrope.report.texts import design_rows, share_bar
 from tightrope.texts import TextTable, html_table
 
 if TYPE_CHECKING:
@@ -152,22 +152,6 @@ def published_report(publication: Publication) -> str:
     if publication.receipts:
         parts.append(_citation(publication) + _receipts(publication.receipts))
     return _page(publication.title, parts)
-
-
-def share_bar(shares: Mapping[str, float]) -> str:
-    """Return a bar whose parts are as long as the shares, with their names below it.
-
-    >>> share_bar({"sex": 0.25, "sex × age": 0.75})[:58]
-    '<div class="shares"><i style="width:25%"></i><i style="wid'
-    """
-    parts = "".join(
-        f'<i style="width:{100 * part:.4g}%"></i>' for part in shares.values()
-    )
-    names = "".join(
-        f"<li>{escape(name)}: {part:.0%} of ε</li>" for name, part in shares.items()
-    )
-    # The list says what the bar shows, also to whoever does not see colours.
-    return f'<div class="shares">{parts}</div><ol class="legend">{names}</ol>'
 
 
 def _citation(publication: Publication) -> str:

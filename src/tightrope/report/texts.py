@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -188,3 +189,19 @@ def verdict_rows(verdict: Mapping[str, Any]) -> dict[str, str]:
         "ratio": str(verdict["ratio"] or "not known"),
         "digest": str(verdict["digest"] or "not known"),
     }
+
+
+def share_bar(shares: Mapping[str, float]) -> str:
+    """Return a bar whose parts are as long as the shares, with their names below it.
+
+    >>> share_bar({"sex": 0.25, "sex × age": 0.75})[:58]
+    '<div class="shares"><i style="width:25%"></i><i style="wid'
+    """
+    parts = "".join(
+        f'<i style="width:{100 * part:.4g}%"></i>' for part in shares.values()
+    )
+    names = "".join(
+        f"<li>{escape(name)}: {part:.0%} of ε</li>" for name, part in shares.items()
+    )
+    # The list says what the bar shows, also to whoever does not see colours.
+    return f'<div class="shares">{parts}</div><ol class="legend">{names}</ol>'

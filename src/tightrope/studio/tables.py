@@ -29,6 +29,7 @@ from tightrope.queries import Neighbours
 from tightrope.report.texts import plain
 from tightrope.studio.asking import FieldError, blame
 from tightrope.studio.state import ConsumerText, PageState
+from tightrope.texts import TextTable, bound_text
 
 #: What can be asked by clicking: its name on the page, its SQL, and of which kinds of columns.
 MEASURES = {
@@ -79,9 +80,13 @@ class Clicked:
         The columns to group by.
     where
         A column, a comparison and a value; or nothing.
+    margins
+        Whether all tables of some of these columns are wanted too, as one job.
 
     Examples
     --------
+    >>> Clicked(by=("sex", "age"), margins=True).sql("people")
+    'SELECT sex, age, COUNT(*) AS n FROM people GROUP BY CUBE (sex, age)'
     >>> Clicked("mean", "age", ("region",), ("smokes", "=", "yes")).sql("people")
     "SELECT region, AVG(age) AS mean FROM people WHERE smokes = 'yes' GROUP BY region"
     """
@@ -90,6 +95,7 @@ class Clicked:
     of: str = ""
     by: tuple[str, ...] = ()
     where: tuple[str, str, str] = ("", "=", "")
+    margins: bool = False
 
     def sql(self, table: str) -> str:
         """Return the question as SQL about a table."""
@@ -106,7 +112,10 @@ class Clicked:
             else ""
         )
         head = f"SELECT {by}, {what}" if by else f"SELECT {what}"
-        return f"{head} FROM {_name(table)}{chosen}" + (f" GROUP BY {by}" if by else "")
+        groups = f"CUBE ({by})" if self.margins and by else by
+        return f"{head} FROM {_name(table)}{chosen}" + (
+            f" GROUP BY {groups}" if groups else ""
+        )
 
 
 def _name(text: str) -> str:
@@ -251,10 +260,16 @@ def facts_file(asked: TableAsked) -> str:
     return public.facts_text(declared(asked))
 
 
-def _plan(asked: TableAsked, epsilon: str, progress: ProgressCallback | None) -> Plan:
+def _plan(
+    asked: TableAsked,
+    epsilon: str,
+    progress: ProgressCallback | None = None,
+    neighbours: Neighbours | None = None,
+) -> Plan:
     from tightrope.publish.sql_reader import read_shapes
 
     table = declared(asked)
+    table = replace(table, neighbours=neighbours or table.neighbours)
     if not asked.sql:
         raise FieldError("table sql", "click a question together, or write one SELECT")
     if not asked.ledger:
@@ -322,6 +337,8 @@ class Forecast:
     theory
         The question behind the numbers as Study shows it; none for a draw by scores, which sees
         more than one answer.
+    margins, shares
+        Of several tables: the margins of each, and which share of ε each measured one has.
     """
 
     error: str
@@ -333,6 +350,8 @@ class Forecast:
     noise: tuple[tuple[float, float], ...]
     earlier: Earlier | None
     theory: PageState | None
+    margins: TextTable
+    shares: dict[str, float]
 
 
 def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> Forecast:
@@ -356,7 +375,12 @@ def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> For
         words = "nothing more: this request was paid for"
     relation = question.parts[0].shape.table.neighbours.value
     protects = protected(relation)
-    error = "; ".join(question.errors.values())
+    # Several tables have a line each; the largest margin is the one to know.
+    error = (
+        f"± {bound_text(max(table.margin for table in question.published))} at most (95 %)"
+        if question.published
+        else "; ".join(question.errors.values())
+    )
     price = {
         "question": asked.sql,
         "expected error": error,
@@ -378,7 +402,26 @@ def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> For
         question.parts[0].noises[0].differences(),
         earlier,
         _theory(question.parts[0]),
+        question.margins(plan.confidence),
+        question.shares,
     )
+
+
+def relation_costs(asked: TableAsked) -> dict[str, str]:
+    """Return what the largest margin of the question would be under both neighbour relations.
+
+    A relation is left out where the question cannot be asked under it, or its error is not known.
+    """
+    costs = {}
+    for relation in (Neighbours.CHANGE_ONE, Neighbours.ADD_REMOVE):
+        try:
+            question = _plan(asked, asked.epsilon, neighbours=relation).questions[0]
+        except TightropeError:
+            continue
+        known = [error for part in question.parts for error in part.errors]
+        if known:
+            costs[relation.value] = f"± {bound_text(max(known))}"
+    return costs
 
 
 def _theory(part: PlannedRelease) -> PageState | None:
@@ -473,14 +516,14 @@ def error_curve(
 def publish_answer(
     asked: TableAsked, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:
-    """Pay for an answer and return it: titles, rows with intervals, costs, and the JSON."""
+    """Pay for an answer and return it: its tables for the page, costs, and the JSON."""
     plan = _plan(asked, asked.epsilon, progress)
     with blame("table publish"):
         # Keyed, so that a second click returns the same answer and pays nothing.
         answer = ask_all(plan, key=asked.key or None)[0]
-    head, *rows = answer.table()
     published: dict[str, Any] = plain({
-        "head": head, "rows": rows, "facts": answer.facts(), "notes": answer.notes,
+        "tables": [(one.title, one.html) for one in answer.layouts(usual=False)],
+        "is_empty": not answer.rows, "facts": answer.facts(), "notes": answer.notes,
         "json": answer.as_dict(),
     })  # fmt: skip
     return published

@@ -17,9 +17,11 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.kinds import protected
 from tightrope.progress import Progress
 from tightrope.publish.accounts import shown
 from tightrope.publish.facts import FACTS_FILE
+from tightrope.report.texts import share_bar
 from tightrope.studio import tables
 from tightrope.studio.asking import FieldError, safe_name
 from tightrope.studio.panels import Panel
@@ -123,6 +125,7 @@ class TablePanel(Panel):
             self._boxes["neighbours"] = self.relations(
                 value=TableAsked.neighbours, on_change=self._asked
             )
+            self._relation_costs = self.note(mark="data-relation-costs")
 
     def _build_question(self) -> None:
         with self.card("Question"):
@@ -131,6 +134,7 @@ class TablePanel(Panel):
                 self._measure = self.select(words, "Publish", value="count")
                 self._of = self.select([], "of the column")
                 self._by = self.select([], "for each", multiple=True, value=[])
+            self._margins = ui.checkbox("and all totals, as tables that add up")
             with self.div("tr-fields w-full"):
                 self._column = self.select([], "only where", clearable=True)
                 self._sign = self.select(["=", "<", "<=", ">", ">="], "is", value="=")
@@ -139,6 +143,7 @@ class TablePanel(Panel):
                 "measure": self._measure,
                 "of": self._of,
                 "by": self._by,
+                "margins": self._margins,
                 "column": self._column,
                 "sign": self._sign,
                 "value": self._value,
@@ -169,6 +174,7 @@ class TablePanel(Panel):
             self._costs = self.div("tr-facts w-full")
             self._error = ui.label().classes("tr-margin").props("data-forecast")
             self._protects = self.note(mark="data-protects")
+            self._plan = self.div("w-full tr-scroll", "data-job")
             self._earlier = self.note(mark="data-earlier")
             self._notes = ui.column().classes("w-full").style("gap: 2px")
             with self.div("tr-columns tr-even") as self._plots:
@@ -358,6 +364,7 @@ class TablePanel(Panel):
         if not kinds:  # groups that nobody declared can be counted, at the price of a δ
             by |= {name: f"{name}, as found" for name in used if name not in by}
         self._of.set_visibility(bool(kinds))
+        self._margins.set_visibility(not kinds and len(self._by.value or ()) > 1)
         with self.filling():
             self._by.set_options(
                 by, value=[name for name in self._by.value or () if name in by]
@@ -381,8 +388,12 @@ class TablePanel(Panel):
             str(self._sign.value),
             self._text(self._value),
         )
-        asked = tables.Clicked(str(self._measure.value), self._text(self._of),
-                        tuple(self._by.value or ()), where)  # fmt: skip
+        by = tuple(self._by.value or ())
+        # Only counts of several columns have totals that are tables of the same job.
+        margins = self._margins.value and self._margins.visible
+        asked = tables.Clicked(
+            str(self._measure.value), self._text(self._of), by, where, margins
+        )
         try:
             self._boxes["sql"].set_value(asked.sql(self._said("table")))
         except FieldError as refused:
@@ -405,12 +416,15 @@ class TablePanel(Panel):
     def _forget(self, form: TableAsked) -> None:
         """Take away errors, forecast and answer, and end the work for another question."""
         # Forecasts of the old question would overwrite those of the new one.
-        for slot in ("forecast", "errors", "price"):
+        for slot in ("forecast", "errors", "relations", "price"):
             self.page.slots.end(slot)
         self.page.forgive_all(self.name)
-        for label in (self._error, self._protects, self._earlier, self._status):
+        for label in (
+            self._error, self._protects, self._earlier, self._status, self._relation_costs
+        ):  # fmt: skip
             label.set_text("")
         self._notes.clear()
+        self._plan.clear()
         self._plots.set_visibility(False)
         self._study.set_visibility(False)
         if not self._is_answered(form):
@@ -444,6 +458,12 @@ class TablePanel(Panel):
         )
         self._error.set_text(forecast.error)
         self._protects.set_text(f"Protects {forecast.protects}.")
+        if forecast.shares:
+            head, *rows = forecast.margins.lines
+            self.table(self._plan, head, rows)
+            with self._plan:
+                self.note("Measured, with their shares of ε:")
+                ui.html(share_bar(forecast.shares), sanitize=False)
         earlier = forecast.earlier
         if earlier is not None and not answered:
             self._earlier.set_text(
@@ -471,6 +491,16 @@ class TablePanel(Panel):
         if points:
             self._curve.props["aria-label"] = error_words(points)
             self._curve.update_figure(error_picture(points, forecast.cost))
+        costs = await self.run("relations", tables.relation_costs, form)
+        self._relation_costs.set_text(
+            "The margin of this question: "
+            + ", or ".join(
+                f"{error} to protect {protected(name)}" for name, error in costs.items()
+            )
+            + "."
+            if len(costs) > 1
+            else ""
+        )
 
     def _show_progress(self, now: Progress) -> None:
         if not self.page.client.is_deleted:
@@ -541,9 +571,17 @@ class TablePanel(Panel):
             return
         self.page.results[self.name] = [published["json"]]
         self._earlier.set_text("")
-        self.table(self._answer, published["head"], published["rows"])
+        self._answer.clear()
+        with self._answer:
+            for title, table in published["tables"]:
+                if title:
+                    self.note(title)
+                # The library has escaped every text of a table.
+                ui.html(table, sanitize=False)
         self.facts(self._costs, published["facts"])
-        none = "" if published["rows"] else "No group was large enough to be shown. "
+        none = (
+            "No group was large enough to be shown. " if published["is_empty"] else ""
+        )
         self._status.set_text(none + words)
 
     def _save(self) -> None:
