@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tightrope
+from tightrope.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_MAP = 80
@@ -152,6 +153,32 @@ def test_readme_starts_with_two_commands() -> None:
     assert first is not None
     commands = [line.split("#")[0].strip() for line in first[1].splitlines()]
     assert commands[:2] == ["make demo", "make test"]
+
+
+def test_readme_serves_a_table_of_ones_own(tmp_path, monkeypatch, capsys) -> None:
+    """A reader who knows SQL does what the README says, with a CSV of their own."""
+    monkeypatch.chdir(tmp_path)
+    regions = "north\n" * 3000 + "south\n" * 2000
+    Path("people.csv").write_text(f"region\n{regions}", encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    install, *commands = re.findall(r"^```bash\n(.*?)^```", text, re.M | re.S)[
+        1
+    ].splitlines()
+    assert install.startswith("pip install .")
+    assert [line.split()[1] for line in commands] == ["init", "ask"]
+    for line in commands:
+        name, *words = shlex.split(line)
+        assert name == "tightrope"
+        assert main(words) == 0, capsys.readouterr().err
+    printed = capsys.readouterr().out
+    assert re.search(r"north +[23],\d{3} ± \d+", printed)
+    assert "left       1.5 of the budget" in printed
+
+
+def test_site_and_studio_have_one_mark() -> None:
+    mark = ROOT / "docs" / "assets" / "site" / "mark.svg"
+    studio = ROOT / "src" / "tightrope" / "studio" / "favicon.svg"
+    assert mark.read_bytes() == studio.read_bytes()
 
 
 def test_make_help_lists_every_target() -> None:
@@ -308,7 +335,6 @@ def run_console(code: str) -> None:
 
 def call(arguments: list[str]) -> tuple[int, str]:
     """Call the command line in this process; return its exit status and all that it printed."""
-    from tightrope.cli import main
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
