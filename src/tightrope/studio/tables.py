@@ -516,14 +516,14 @@ def error_curve(
 def publish_answer(
     asked: TableAsked, progress: ProgressCallback | None = None
 ) -> dict[str, Any]:
-    """Pay for an answer and return it: its tables for the page, costs, and the JSON."""
+    """Pay for an answer and return it: tables for the page, rows, costs, and the JSON."""
     plan = _plan(asked, asked.epsilon, progress)
     with blame("table publish"):
         # Keyed, so that a second click returns the same answer and pays nothing.
         answer = ask_all(plan, key=asked.key or None)[0]
     published: dict[str, Any] = plain({
         "tables": [(one.title, one.html) for one in answer.layouts(usual=False)],
-        "is_empty": not answer.rows, "facts": answer.facts(), "notes": answer.notes,
+        "rows": answer.table()[1:], "facts": answer.facts(), "notes": answer.notes,
         "json": answer.as_dict(),
     })  # fmt: skip
     return published

@@ -17,6 +17,7 @@ from tightrope.studio.tables import (
     forecast,
     ledger_view,
     publish_answer,
+    relation_costs,
 )
 
 FACTS = """
@@ -162,3 +163,37 @@ def test_a_ledger_with_an_address_is_one_too():
 def test_no_group_that_is_large_enough_is_an_answer_too():
     nothing = {"answer": [], "reading": {"kind": FoundGroups.kind}}
     assert published_text(nothing, [None, None]) == "no group was large enough"
+
+
+def test_cube_has_a_plan_before_it_is_paid_and_heat_maps_after():
+    sql = "select sex, age < 40 as young, count(*) as n from people group by cube (sex, young)"
+    asked = TableAsked(
+        "people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="4", key="k"
+    )
+    told = forecast(asked)
+    tables = ["sex × young", "sex", "young", "in all"]
+    assert [line[0].removeprefix("n by ").removeprefix("n ") for line in
+            told.margins.lines[1:]] == tables  # fmt: skip
+    assert sum(told.shares.values()) == pytest.approx(1)
+    # The largest margin of a table is the one that is announced.
+    margins = [int(line[1].removeprefix("± ")) for line in told.margins.lines[1:]]
+    assert told.error == f"± {max(margins)} at most (95 %)"
+    published = publish_answer(asked)["tables"]
+    assert [title for title, _ in published] == ["sex × young", "sex", "young", "all"]
+    assert published[0][1].count("--heat:") > published[1][1].count("--heat:") == 2
+    # One table has neither.
+    alone = forecast(replace(asked, sql="select count(*) from people", key=""))
+    assert alone.shares == {}
+    assert alone.error.startswith("± ")
+
+
+def test_relation_has_a_price_where_it_is_chosen():
+    sql = "select sex, count(*) as n from people group by sex"
+    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql)
+    costs = relation_costs(replace(asked, epsilon="1/2"))
+    assert list(costs) == ["change-one", "add-remove"]
+    # The chosen relation has the margin that is forecast; a level that is none has no price.
+    assert (
+        forecast(replace(asked, epsilon="1/2")).error == f"{costs['change-one']} (95 %)"
+    )
+    assert relation_costs(replace(asked, epsilon="nan")) == {}

@@ -579,9 +579,7 @@ class TablePanel(Panel):
                 # The library has escaped every text of a table.
                 ui.html(table, sanitize=False)
         self.facts(self._costs, published["facts"])
-        none = (
-            "No group was large enough to be shown. " if published["is_empty"] else ""
-        )
+        none = "" if published["rows"] else "No group was large enough to be shown. "
         self._status.set_text(none + words)
 
     def _save(self) -> None:
