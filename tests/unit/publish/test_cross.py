@@ -199,3 +199,17 @@ def test_a_mean_of_0_and_1_by_group_has_half_the_error_of_a_sum_and_a_count(tmp_
     changing = BINARY.replace("add-remove", "either")
     bounded = changing.replace("values = [0, 1]", "bounds = [0, 1]")
     assert max(widths(changing)) < Fraction(2, 3) * min(widths(bounded))
+
+
+def test_people_who_are_missing_are_in_one_cell_of_groups_and_conditions():
+    facts = FACTS.replace('["north", "south"]', '["north", "south"], complete = true')
+    assert facts != FACTS
+    sql = (
+        "select region, count(*) filter (where smoker) as s, count(*) as n from people"
+    )
+    sql += " group by region"
+    (shape,) = read_shapes(sql, parse_facts(facts.format(near="change-one", people=5)))
+    rows = [("north", True, "f"), ("south", True, "m"), ("south", None, "m")]
+    (full,) = answers(shape.planned(Epsilon.of(1)), rows)[0]
+    # Two of five people are missing: they are in the first group, where no condition holds.
+    assert full == (1, 2, 1, 1)

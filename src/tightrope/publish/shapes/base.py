@@ -691,8 +691,10 @@ class Shape:
             filled.append(left)
         elif not self.row_neighbours.allows_absent:
             # The cell of rows that no condition holds for.
-            rest = tuple(int(axis.rest or 0) for axis in self.row_axes)
-            filled[self.cell_places().index(rest)] += left
+            rest = [int(axis.rest or 0) for axis in self.row_axes]
+            # Among all cells: conditions that are counted beside groups are axes too.
+            places = self.domain.combinations(place_names(range(len(self.axes))))
+            filled[places.tolist().index(rest)] += left
         return tuple(filled)
 
     def draw(self, noises: Sequence[Noise], rows: Sequence[Sequence[Any]]) -> Any:
