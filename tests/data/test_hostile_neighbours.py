@@ -106,6 +106,7 @@ QUESTIONS = [
     "select smoker, count(distinct id) from people group by smoker",
     "select count(distinct id) filter (where smoker), count(distinct id) from people",
     "select smoker, mode(region) from people group by smoker",
+    "select age % 5 as bin, sum(count(*)) over (order by bin) as n from people group by bin",
     "select count(distinct region) from people where id in (90, 1001)",
     "select floor(extract(year from born) / 10) as decade, count(*) from people group by decade",
     "select extract(dow from born) as day, sum(age) from people where region like '_o%' "

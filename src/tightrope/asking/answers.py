@@ -74,6 +74,8 @@ class Answer:
         With whole numbers: synthetic people who reproduce all of them.
     job
         Of tables of one job: their numbers, with the laws of their errors together.
+    curves
+        The titles whose numbers are drawn as a step curve with its band.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Answer:
     plan: tuple[Mapping[str, Any], ...] = ()
     people: Microdata | None = field(default=None, repr=False)
     job: JobNumbers | None = field(default=None, repr=False)
+    curves: tuple[str, ...] = ()
 
     @property
     def value(self) -> Any:
@@ -337,12 +340,17 @@ class Answer:
 
         some = [title] if title is not None else self._with_intervals()
         names = [", ".join(map(_name, names)) or self.name for names, _ in self.rows]
-        height = max(1.6, 0.32 * len(names) + 0.8)
+        # A curve goes along the lines, everything else is below one another.
+        is_flat = set(some) <= set(self.curves)
+        height = 3.2 if is_flat else max(1.6, 0.32 * len(names) + 0.8)
         figure = Figure(figsize=(4.2 * len(some), height), layout="constrained")
         for axes, word in zip(
             figure.subplots(1, len(some), squeeze=False)[0], some, strict=True
         ):
             place = self.titles.index(word)
+            if word in self.curves:
+                self._draw_curve(axes, place)
+                continue
             for y, (_, cells) in enumerate(self.rows):
                 one = cells[place]
                 # An answer by scores has a note instead of an interval: nothing to draw.
@@ -356,6 +364,26 @@ class Answer:
             axes.invert_yaxis()
             axes.set_xlabel(f"{word} ({float(self.confidence) * 100:.4g} % intervals)")
         return figure
+
+    def _draw_curve(self, axes: Any, place: int) -> None:
+        """Draw one column along the lines, as a step curve with its band."""
+        names = [", ".join(map(_name, names)) for names, _ in self.rows]
+        column = [cells[place] for _, cells in self.rows]
+        x = range(len(column))
+        ends = [
+            [float(one.low or 0) for one in column],
+            [float(one.high or 0) for one in column],
+        ]
+        axes.fill_between(x, *ends, step="post", color="0.85")
+        axes.step(
+            x, [float(one.value) for one in column], where="post", color=COLOURS[0]
+        )
+        # A label for every line would be a black bar.
+        shown = range(0, len(names), -(-len(names) // 8))
+        axes.set_xticks(shown, [names[k] for k in shown])
+        axes.set_ylabel(
+            f"{self.titles[place]} ({float(self.confidence) * 100:.4g} % band)"
+        )
 
     def _with_intervals(self) -> list[str]:
         """Return the titles that a picture shows: whole numbers have no interval."""

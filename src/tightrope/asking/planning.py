@@ -745,6 +745,7 @@ def _answers(
         releases=releases,
         plan=question.measured,
         job=drawn.job_numbers(releases[0].answer),
+        curves=tuple(title for part in question.parts for title in part.shape.curves),
     )
     job = drawn.as_job() if made.whole else None
     if job is not None:

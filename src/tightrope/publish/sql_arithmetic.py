@@ -37,7 +37,7 @@ from tightrope.publish.arithmetic import (
 )
 from tightrope.publish.axes import Axis
 from tightrope.publish.facts import Column
-from tightrope.publish.shapes import Count, Moments, Parsed, Sum
+from tightrope.publish.shapes import Count, Moments, Parsed, RunningCount, Sum
 from tightrope.publish.shapes.count import marks
 from tightrope.publish.shapes.moments import Power, product_range
 from tightrope.publish.spreads import SPREADS, VARIANCES, Sums
@@ -98,6 +98,7 @@ class ArithmeticReader:
         self.reader = reader
         self.table = reader.table
         self.keys = {unaliased(node): axis.title for node, axis in axes}
+        self.classes = [axis.classes for _, axis in axes]
         self.is_found = any(axis.column is not None for _, axis in axes)
         self.named = {
             node.alias.lower(): node
@@ -182,13 +183,18 @@ class ArithmeticReader:
         while name in titles:
             name += "'"
         shape = fields["shape"]
-        is_count = shape is Count or fields.get("powers") == ((0, 0),)
+        is_count = shape in (Count, RunningCount) or fields.get("powers") == ((0, 0),)
         is_whole = is_count or (shape is Sum and fields["column"].type == "integer")
         keys = self.keys.values() if kept is None else kept
         # The conditions on its rows tell which counts are parts of others (for exact share bounds).
         rows = {f"group {key}" for key in keys} | {
             part.sql() for part in _conjuncts(fields.get("condition"))
         }
+        if shape is RunningCount:
+            # Part of the total, and of no single line.
+            rows = {f"up to {key}" for key in keys} | rows - {
+                f"group {k}" for k in keys
+            }
         if shape is Moments:
             rows.add(f"values {node.sql()}")
         if fields.get("people"):
@@ -450,6 +456,8 @@ class ArithmeticReader:
             (term,) = order.expressions
             part = self.expression(term.this)
             return Rank(part, tuple(keys), bool(term.args.get("desc")))
+        if order and not keys:
+            return self._running(node, order)
         if order or node.args.get("spec") or type(function) not in _WINDOWS:
             raise row_window(node)
         try:
@@ -463,6 +471,23 @@ class ArithmeticReader:
             fields = {**aggregate.fields, "kept": tuple(keys)}
             return self._number(aggregate.node, fields, title_of(node))
         return WindowAggregate(name, part, tuple(keys))
+
+    def _running(self, node: Any, order: Any) -> Expression:
+        """Return a running count up the classes of the one column that is grouped by."""
+        function = unaliased(node.this)
+        fields = self.parse(function.this) if isinstance(function, exp.Sum) else None
+        terms = [unaliased(term.this) for term in order.expressions]
+        falls = any(term.args.get("desc") for term in order.expressions)
+        # Classes that are declared in another order would be added up in another one.
+        keys = [self.keys.get(term, term.name) for term in terms]
+        is_rising = keys == [*self.keys.values()] and all(
+            classes == tuple(sorted(classes, key=_sortable)) for classes in self.classes
+        )
+        if fields is None or not self.is_margin(fields) or falls or not is_rising:
+            raise row_window(node)
+        titles = (title_of(x) for x in self.select.expressions if unaliased(x) == node)
+        fields = {**fields, "shape": RunningCount}
+        return self._number(node, fields, next(titles, title_of(node)))
 
     def is_margin(self, fields: Parsed) -> bool:
         """Whether a sum over lines is a margin of their table: that of counts of rows is."""
@@ -565,3 +590,8 @@ def _conjuncts(condition: Any) -> list[Any]:
     if condition is None:
         return []
     return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    """Return what orders classes: numbers before texts."""
+    return isinstance(value, str), value

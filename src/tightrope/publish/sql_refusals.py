@@ -29,8 +29,8 @@ def row_window(node: Any) -> InputError:
     return InputError(
         f"{shown_sql(node)}: windows are over groups that are published, not over rows: SUM, AVG, "
         "MIN or MAX of an aggregate OVER (), or OVER (PARTITION BY columns of GROUP BY), such as "
-        "SUM(COUNT(*)) OVER (), and RANK() OVER (ORDER BY COUNT(*)). Running totals are computed "
-        "from the answer"
+        "SUM(COUNT(*)) OVER (), RANK() OVER (ORDER BY COUNT(*)), and SUM(COUNT(*)) OVER (ORDER "
+        "BY c) where c is the one column of GROUP BY, whose values are declared in rising order"
     )
 
 

@@ -215,8 +215,10 @@ select region, case when count(*) < 100 then 'small' else 'large' end as size fr
 select region, case when count(*) >= 20 then count(*) end as n from people group by region;
 -- answered
 select region, rank() over (order by count(*) desc) as place, count(*) from people group by region;
--- refused: SUM(COUNT(*)) OVER (ORDER BY region NULLS LAST): windows are over
+-- answered
 select region, count(*), sum(count(*)) over (order by region) as running from people group by region;
+-- refused: SUM(COUNT(*)) OVER (ORDER BY region DESC
+select region, count(*), sum(count(*)) over (order by region desc) as running from people group by region;
 -- refused: LOG(COUNT(*)) is not known around published numbers: known are + - *
 select log(count(*)) from people;
 -- refused: RAND(): noise is drawn once for each number, from a secure source:

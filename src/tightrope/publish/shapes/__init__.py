@@ -9,6 +9,7 @@ SQL                                                           query
 ``SELECT SUM(c) FROM t [WHERE …]``                            ``sum(n,v)``
 ``SELECT AVG(c) FROM t [WHERE …]``                            ``sum(n,v)``, and ``count(n)``
 ``SELECT g, COUNT(*) FROM t [WHERE …] GROUP BY g``            ``histogram(n,c)``
+``SELECT g, SUM(COUNT(*)) OVER (ORDER BY g) … GROUP BY g``    ``count(n)`` for each cell
 ``SELECT g, COUNT(DISTINCT person) FROM t … GROUP BY g``      ``counts(n,c)``, or steps
 ``SELECT g, h, COUNT(*) FROM t … GROUP BY CUBE (g, h)``       one job of several tables
 ``SELECT g, COUNT(*), COUNT(*) FILTER (…) … GROUP BY g``     one job, g × the conditions
@@ -63,6 +64,7 @@ from tightrope.publish.shapes.base import (
 
 from tightrope.publish.shapes.count import Count as Count  # isort: skip
 from tightrope.publish.shapes.people import PeopleByGroup as PeopleByGroup  # isort: skip
+from tightrope.publish.shapes.running import RunningCount as RunningCount  # isort: skip
 from tightrope.publish.shapes.tables import Tables as Tables  # isort: skip
 from tightrope.publish.shapes.cross import Crossed as Crossed  # isort: skip
 from tightrope.publish.shapes.counts import Counts as Counts  # isort: skip

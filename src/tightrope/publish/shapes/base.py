@@ -184,6 +184,8 @@ class Reading:
         Of several tables: how they come from the measured ones.
     offsets, powers
         Of sums of products: what is added to each, and which they are.
+    block
+        Of running counts: how many cells have a count together.
     """
 
     kind: str
@@ -200,6 +202,7 @@ class Reading:
     job: JobReading | None = None
     offsets: tuple[int, ...] = ()
     powers: tuple[tuple[int, int], ...] = ()
+    block: int = 0
 
 
 @dataclass(frozen=True)
@@ -778,6 +781,11 @@ class Shape:
     def groups_text(self) -> str:
         """Say behind a title how many groups have a number."""
         return f" in {self.answered} groups" if self.grouped_by else ""
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """The titles whose numbers are drawn as a step curve."""
+        return ()
 
     @property
     def plan_fields(self) -> dict[str, Any]:
