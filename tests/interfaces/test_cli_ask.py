@@ -491,9 +491,11 @@ def test_groups_that_nobody_declared_stand_in_the_report_with_their_intervals(ru
     for row, name in zip(told["rows"], ("Oslo", "Rome &lt;&amp;&gt;"), strict=True):
         n = row["n"]
         assert n["low"] < n["value"] < n["high"]
-        assert (
-            f"<td>{name}</td><td>{n['value']} ± {n['high'] - n['value']}</td>" in page
-        )
+        # The style of the cell is its place in the heat map.
+        cell = rf'<td>{name}</td><td style="--heat:[\d.]+%">(\d+ ± \d+)</td>'
+        shown = re.search(cell, page)
+        assert shown is not None
+        assert shown[1] == f"{n['value']} ± {n['high'] - n['value']}"
     assert "Hay" not in page
     assert "A group is shown if it is large enough" in page
     assert "δ = 1e-06" in page
