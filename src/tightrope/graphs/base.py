@@ -328,6 +328,15 @@ class AnswerGraph(ABC):
         """The translation-invariant lattice that the answers are a part of, if any."""
         return None
 
+    @property
+    def depths(self) -> Ints | None:
+        """How far each answer is from the ends, where the graph looks alike but near them.
+
+        For every answer and coordinate the distances from the ends that matter to it. Answers whose
+        coordinates have the same depths, in any order, are alike.
+        """
+        return None
+
     def longest_edge(self) -> tuple[int, int, float]:
         """Return the edge ``i < j`` and its length for which (j - i) / length is largest."""
         # Geometric noise with one step of ε·length/(j − i) is private on all edges iff on this one.

@@ -101,6 +101,16 @@ class HistogramGraph(AnswerGraph):
             left = np.repeat(left, ways) - count
         return np.stack([*columns, left], axis=1)
 
+    @property
+    def depths(self) -> Ints:
+        """The people of each class, and those of the hidden class where there is one."""
+        shown = self.vectors[:, : self.classes, None]
+        hidden = np.broadcast_to(
+            self.vectors[:, None, self.classes :],
+            (*shown.shape[:2], self._bins - self.classes),
+        )
+        return np.concatenate([shown, hidden], axis=2)
+
     # -- distances ------------------------------------------------------------------------
 
     @abstractmethod

@@ -358,6 +358,20 @@ class StrongProduct(ProductGraph):
             return None
         return NoiseLattice("cube", len(self.factors), line.people)
 
+    @property
+    def depths(self) -> Ints | None:
+        """The distance of each coordinate from the nearer end, in a cube of paths.
+
+        >>> from tightrope.graphs import PathPower
+        >>> StrongProduct([PathPower(3)] * 2).depths[:2, :, 0].tolist()
+        [[0, 0], [0, 1]]
+        """
+        side = self.sides[0]
+        if self.box is None or set(self.box) != {(side, 1)}:
+            return None
+        places = np.stack(np.unravel_index(np.arange(self.size), self.sides), axis=1)
+        return np.minimum(places, side - 1 - places)[:, :, None]
+
     def _joined(self, rules: list[GraphRule]) -> GraphRule:
         if all(rule[0] == "box" for rule in rules):
             return box_rule(*(side for rule in rules for side in rule[1:]))
@@ -550,6 +564,11 @@ class CappedCounts(GridGraph):
     def unbounded(self) -> NoiseLattice:
         """The lattice of all bundles, where somebody raises or lowers any of the counts."""
         return NoiseLattice("range", self.counts, self.people, ends=True)
+
+    @property
+    def depths(self) -> Ints:
+        """The distances of each count from 0 and from all people: these ends differ."""
+        return np.stack([self._table, self.people - self._table], axis=2)
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""

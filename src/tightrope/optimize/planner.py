@@ -22,7 +22,7 @@ from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.lines import width_of_line
 from tightrope.mechanisms import exponential, geometric, independent
-from tightrope.optimize import closed_forms, cosets, solvers, sums, unbounded
+from tightrope.optimize import closed_forms, cosets, depths, solvers, sums, unbounded
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.covers import with_cover
 from tightrope.optimize.layers import layered_prices
@@ -47,6 +47,7 @@ ROUTES: Mapping[str, Callable[[Task], RoutePlan | str]] = {
     "cosets": cosets.cosets_route,
     "staircases": sums.staircases_route,
     "stretched": sums.stretched_route,
+    "depths": depths.depths_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
     "unbounded": unbounded.unbounded_route,
@@ -63,6 +64,7 @@ SEARCHES = (
     "cosets",
     "staircases",
     "stretched",
+    "depths",
     "orbits",
     "rays",
     "plain",
@@ -258,7 +260,7 @@ def _names(task: Task) -> list[str]:
         return [*UNLISTED]
     if size > settings.listed_answers:
         # Geometric noise is exact on a path; noise without ends is for the worst answer only.
-        return ["window", "stretched", "geometric", "unbounded", *ROUTES]
+        return ["window", "stretched", "geometric", "depths", "unbounded", *ROUTES]
     worst = (
         consumer.risk_averse
         and consumer.all_answers
