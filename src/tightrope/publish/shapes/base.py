@@ -389,11 +389,20 @@ class Shape:
         return (*groups, *self.axes[len(groups) :])
 
     @property
-    def cells(self) -> tuple[tuple[Value, ...], ...]:
-        """Every possible combination of the classes that are grouped by."""
-        # Counted before the tuple is built: it may have billions of entries.
+    def cell_count(self) -> int:
+        """How many combinations of the classes that are grouped by are possible."""
+        self._check_groups()
+        return self.domain.cells(place_names(range(len(self.grouped_by))))
+
+    def _check_groups(self) -> None:
+        # Counted, not listed: there may be billions.
         if self.domain.cells(place_names(range(len(self.axes)))) > 1_000_000:
             raise InputError("a question has at most 1000000 groups: make larger ones")
+
+    @property
+    def cells(self) -> tuple[tuple[Value, ...], ...]:
+        """Every possible combination of the classes that are grouped by."""
+        self._check_groups()
         classes = [axis.classes for axis in self.grouped_by]
         return tuple(
             tuple(own[k] for own, k in zip(classes, place, strict=True))
@@ -418,7 +427,7 @@ class Shape:
     @property
     def answered(self) -> int:
         """How many groups have a number of their own: everybody else has a count only."""
-        return len(self.cells)
+        return self.cell_count
 
     @property
     def covers_everybody(self) -> bool:
@@ -751,7 +760,7 @@ class Shape:
     def group_people(self) -> int:
         """The people in a group, if all groups are alike: what the error of a mean is for."""
         # Groups of equal size are the assumption behind stated errors of means.
-        cells = max(len(self.cells), 1)
+        cells = max(self.cell_count, 1)
         return max(self.table.needed_population() // cells, 1)
 
     def errors(

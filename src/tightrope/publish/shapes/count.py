@@ -109,7 +109,7 @@ class Count(Shape, kind="count"):
         The noise of all cells together has a file that grows with them, and is hardly better. Cells
         of a frozen table have noise of their own, so that they can be sharpened.
         """
-        many = len(self.cells) > CHANGE_ONE.joint_cells or self.table.frozen
+        many = self.cell_count > CHANGE_ONE.joint_cells or self.table.frozen
         return (self.as_job() if self.axes and many else None) or self
 
     def ways(self) -> tuple[Shape, ...]:
@@ -122,7 +122,7 @@ class Count(Shape, kind="count"):
             **{x.name: getattr(self, x.name) for x in fields(self)}
         )
         steps = self.rows_per_person * (1 + self.table.neighbours.allows_change)
-        groups = len(self.cells)
+        groups = self.cell_count
         if self.rows_per_person >= groups:
             return (together,)
         # The margin of counts grows like their number c, that of steps like 3 times theirs, k:

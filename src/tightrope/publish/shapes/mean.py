@@ -140,7 +140,7 @@ class Mean(Sum, kind="mean"):
         """
         rows = self.rows_per_person
         most = self.table.needed_population() * rows
-        times = len(self.cells) if self.axes else 1
+        times = self.cell_count if self.axes else 1
         text = f"counts({2 * most},2)"
         # Both coordinates move by at most 1 in a step: change-one on a square covers add-remove.
         return Draw(text, Neighbours.CHANGE_ONE, times, rows, offset=-most)

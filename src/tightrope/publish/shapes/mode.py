@@ -144,7 +144,7 @@ def score_draw(shape: Shape, text: str) -> Draw:
     # Who changes leaves one group and enters another, or the same one: two steps of
     # add-remove, whose scores move less than by a change.
     steps = 2 if near.allows_change else 1
-    return Draw(f"{text})", Neighbours.ADD_REMOVE, len(shape.cells), steps * rows)
+    return Draw(f"{text})", Neighbours.ADD_REMOVE, shape.cell_count, steps * rows)
 
 
 def counts_by_value(

@@ -32,7 +32,7 @@ class PeopleByGroup(Count, kind="people by group"):
     @property
     def rows_per_person(self) -> int:
         """In how many groups one person counts: in all."""
-        return len(self.cells)
+        return self.cell_count
 
     @property
     def bounds_rows(self) -> bool:
@@ -48,7 +48,7 @@ class PeopleByGroup(Count, kind="people by group"):
     def draws(self) -> tuple[Draw, ...]:
         """One draw of all counts together."""
         people = self.table.needed_population()
-        return (Draw(f"counts({people},{len(self.cells)})", self.table.neighbours),)
+        return (Draw(f"counts({people},{self.cell_count})", self.table.neighbours),)
 
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the counts, none above the population."""
@@ -59,7 +59,7 @@ class PeopleByGroup(Count, kind="people by group"):
     def sensitivity(self) -> Fraction:
         """How many counts one person changes by 1, if as many groups count as are declared."""
         sides = 1 + self.table.neighbours.allows_change
-        return Fraction(min(sides * self.table.contributions, len(self.cells)))
+        return Fraction(min(sides * self.table.contributions, self.cell_count))
 
     def notes(self) -> list[str]:
         """Say nothing: no row is left out."""

@@ -104,7 +104,7 @@ class Quantile(Shape, kind="quantile"):
         """One draw for each group: of a value, of one with its interval, or of several."""
         low, high = self.bounds
         values = high - low + 1
-        groups = len(self.cells)
+        groups = self.cell_count
         if values > 1 << 20 or values * groups > 1 << 25:  # all of them are counted
             raise InputError(
                 f"a quantile has at most {1 << 20} possible values, and {1 << 25} in all "

@@ -129,7 +129,7 @@ class RunningCount(Shape, kind="running count"):
         most = self.table.needed_population() * rows
         # Whoever changes leaves one cell and enters another.
         width = rows * (1 + self.table.neighbours.allows_change)
-        cells = len(self.cells)
+        cells = self.cell_count
         draw = Draw(f"count({most})", Neighbours.ADD_REMOVE, cells, width)
         blocks = replace(draw, times=-(-cells // self.block)) if self.block else None
         return (draw,) if blocks is None else (draw, blocks)
@@ -147,7 +147,7 @@ class RunningCount(Shape, kind="running count"):
         their bands.
         """
         rate = float(level) / self.draws[0].width
-        cells = len(self.cells)
+        cells = self.cell_count
         sizes = itertools.takewhile(
             lambda size: 2 * size <= cells, (2**k for k in range(2, 30))
         )
@@ -235,7 +235,7 @@ class RunningCount(Shape, kind="running count"):
     ) -> tuple[Fraction, ...]:
         """Return the error of each number: of running counts that of all lines at once."""
         rates = tuple(float(noise.epsilon) for noise in noises)
-        at_once = Fraction(band(rates, len(self.cells), self.block, confidence))
+        at_once = Fraction(band(rates, self.cell_count, self.block, confidence))
         own = Fraction(noises[0].error(confidence)[0])
         return tuple(own if kind == Count.kind else at_once for kind in self.shows)
 

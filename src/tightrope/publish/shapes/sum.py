@@ -101,7 +101,7 @@ class Sum(Shape, kind="sum"):
         times = 1
         width = 1
         if self.axes:
-            times = len(self.cells)
+            times = self.cell_count
             width = self.rows_per_person
             people *= width
         in_groups = bool(self.axes) and near.allows_change
