@@ -230,6 +230,22 @@ def test_each_row_is_in_the_cell_that_it_says_itself(near: str, complete: bool) 
         assert in_county in (None, 1)
 
 
+def test_a_region_is_crossed_with_another_function_of_its_counties() -> None:
+    asked = planned(
+        "select region, length(county) as l, county, count(*) from people "
+        "group by cube (region, l, county)",
+        nested_facts("change-one", complete=True),
+    )
+    shape = in_plan(asked, ((0, 1), (2,)))
+    rows = (
+        [("north", "Ash")] * 20 + [("north", "Birch")] * 8 + [("south", "Cedar")] * 12
+    )
+    crossed, counties = answers_of(shape, rows)
+    # Lengths 5 and 3, in the order of the counties; no southern county has the second.
+    assert flat(crossed) == [8, 20, 12, 0]
+    assert flat(counties) == [12, 20, 8]
+
+
 def flat(answers: list[Any]) -> list[int]:
     """Return cells that are drawn one by one or together."""
     (first, *_) = answers

@@ -369,7 +369,8 @@ class Tables(Shape, kind="tables"):
         numbers = numbers[(numbers[:, :deep] >= 0).all(axis=1)]
         answers: list[list[Hashable]] = []
         for chosen, draw in zip(self.measured, self.draws, strict=True):
-            axes = tuple(self.row_axes[k] for k in chosen)
+            # A measured table has every combination of its classes: nothing in it is nested.
+            axes = tuple(replace(self.row_axes[k], source=None) for k in chosen)
             place = np.zeros(len(numbers), np.int64)
             for k, axis in zip(chosen, axes, strict=True):
                 # Mixed radix: the same order as itertools.product over the classes.
