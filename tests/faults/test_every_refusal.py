@@ -656,13 +656,21 @@ LATTICES = [
     ("a core is empty or too far", edited("stretched", places=entry(0, 5))),
     ("the prices are too wide", edited("stretched", {"certificate.bits": 60})),
     (
-        "the distance loss has no ends by rule",
+        "the stride does not divide the largest step",
         edited(
             "stretched",
             OWN_GUESSES
-            | {"consumer.loss.kind": "distance", "expected_loss": worst("distance")},
+            | {
+                "consumer.loss.kind": "distance",
+                "certificate.stride": 2,
+                "expected_loss": worst("distance"),
+            },
             guess_of=None,
         ),
+    ),
+    (
+        "guesses near the ends are not for distances",
+        edited("stretched", {"consumer.loss.kind": "distance"}),
     ),
 ]
 

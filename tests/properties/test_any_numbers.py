@@ -281,7 +281,7 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize("loss", ["absolute", "squared", "binary"])
+@pytest.mark.parametrize("loss", ["absolute", "squared", "binary", "distance"])
 @pytest.mark.parametrize("seed", range(5))
 def test_prices_for_the_ends_of_a_line_prove_no_more(seed, loss):
     random = np.random.default_rng(seed)
@@ -293,6 +293,8 @@ def test_prices_for_the_ends_of_a_line_prove_no_more(seed, loss):
     header, sections = unpack(made)
     ends, layers = int(random.integers(1, 7)), int(random.integers(4, 7))
     stride = int(random.integers(1, 3))
+    if loss == "distance":
+        stride = 1 + (stride - 1) * (asked.graph.width - 1)  # a divisor of the width
     low = np.maximum(0, np.arange(ends) - random.integers(0, 3, ends))
     high = np.arange(ends) + random.integers(0, 3, ends)
     proof = {"bits": BITS, "ends": ends, "layers": layers, "stride": stride}
@@ -301,7 +303,7 @@ def test_prices_for_the_ends_of_a_line_prove_no_more(seed, loss):
     sections = {"places": np.stack([low, high], 1)}
     judged = judge.LatticeWeights(judge.Contents(header, sections)).consumer()
     far = np.array([layers * judged.row.width])
-    most = int(judge.line_loss(loss, far)[0]) << BITS
+    most = int(judge.line_loss(loss, far, judged.row.width)[0]) << BITS
     steps = best / float(judged.row.units(loss))
     prices = np.minimum(dyadic(random.uniform(-0.2, 2, ends) * steps), most)
     check_prices(judged, prices, best)

@@ -759,7 +759,8 @@ class Draft:
         )
         floats = np.asarray(given.prices, np.float64)
         cores = np.asarray(given.places, np.int64)
-        most = int(judge.line_loss(loss, np.array([given.layers * width], object))[0])
+        furthest = np.array([given.layers * width], object)
+        most = int(judge.line_loss(loss, furthest, width)[0])
         # Bounds every |loss - price| that enters a sum, in units of a step.
         most += int(abs(floats).max()) + 2
         # What the judge adds up has 61 bits: see its ``_end_debts``.

@@ -483,13 +483,14 @@ def steps(cores: Ints, answers: Ints, width: int) -> Ints:
 
 
 def end_prices(
-    loss: Callable[[Ints], Floats],
+    loss: Callable[[Ints, int], Floats],
     width: int,
     alpha: float,
     core: int,
     middle: float,
     depths: tuple[int, int, int],
     *,
+    rise: float = np.inf,
     most_entries: int = 3000,
     widest: int = 8,
 ) -> tuple[Floats, Ints]:
@@ -502,7 +503,7 @@ def end_prices(
     Parameters
     ----------
     loss
-        The loss at a distance.
+        The loss at a distance, where neighbours differ by up to a width.
     width
         The largest difference between neighbours.
     alpha
@@ -512,10 +513,12 @@ def end_prices(
     depths
         In widths: how far the ends reach, how much further prices may be lowered, and how much of
         a staircase is counted on each side.
+    rise
+        By what part of the middle prices of the short line may be above it.
 
     Examples
     --------
-    >>> prices, cores = end_prices(np.abs, 5, np.exp(-1.0), 1, 4.786284299, (18, 6, 25))
+    >>> prices, cores = end_prices(lambda far, _: far, 5, np.exp(-1.0), 1, 4.786284299, (18, 6, 25))
     >>> round(float((prices - prices[-1]).sum()), 2), round(float(prices[-1]), 6)
     (-17.97, 4.786284)
     """
@@ -525,13 +528,14 @@ def end_prices(
     size = 2 * deep * narrow + 1
     away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     short_line = solve_staircases(
-        loss(away) / size, narrow, alpha, np.full(size, 1 / size), gap=1e-7
+        loss(away, narrow) / size, narrow, alpha, np.full(size, 1 / size), gap=1e-7
     )
     short = short_line.prices * size
     # From the middle of the short line on prices are even but for rounding.
     inner = deep * narrow - narrow
     even = float(short[inner : inner + 2 * narrow].mean())
-    first = (short[: inner + 1] / even - 1) * np.linspace(1, 0, inner + 1) ** 0.25
+    first = np.minimum(short[: inner + 1] / even - 1, rise)
+    first *= np.linspace(1, 0, inner + 1) ** 0.25
     # Stretched: narrow steps of the short line are width steps of the long one.
     at = np.minimum(np.arange(deep * width) * narrow // width, inner)
     reach = layers * width
@@ -544,7 +548,8 @@ def end_prices(
     near = np.arange(most)
     columns = np.arange(min(count, most + shift * width) + reach)
     weights = (
-        loss(np.abs(columns - near[:, None])) - prices[np.minimum(columns, count - 1)]
+        loss(np.abs(columns - near[:, None]), width)
+        - prices[np.minimum(columns, count - 1)]
     )
     _, low, high = cheapest_cores(weights, width, alpha, shift)
     cores[near] = np.stack([low, high], axis=1)
@@ -558,7 +563,7 @@ def end_prices(
         core = (
             cores[np.minimum(k, count - 1)].T + np.maximum(k - count + 1, 0) - k + reach
         )
-        weights = np.where(i >= 0, loss(np.abs(away)) - prices[at], 0.0)
+        weights = np.where(i >= 0, loss(np.abs(away), width) - prices[at], 0.0)
         return at, dual_shortfall(weights, core[0], core[1], width, alpha)
 
     step = max(1, (1 << 20) // len(away))

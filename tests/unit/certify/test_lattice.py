@@ -337,7 +337,8 @@ def test_the_loss_of_guesses_near_the_ends_is_that_of_every_point(
             o = min(max(point, 0), n - 1)
             guess = guesses[o] if o < ends else o
             guess = n - 1 - guesses[n - 1 - o] if n - 1 - o < ends else guess
-            lost += weight * int(line_loss(loss, np.array([abs(answer - guess)]))[0])
+            far_off = np.array([abs(answer - guess)])
+            lost += weight * int(line_loss(loss, far_off, noise.lattice.width)[0])
     exact = Fraction(lost, noise.total * n) * noise.lattice.units(loss)
     assert exact <= found <= exact + Fraction(1, 1 << 50)
 

@@ -448,6 +448,17 @@ def test_a_long_path_with_a_prior_without_a_shape_is_solved_exactly() -> None:
     assert even.gap < 1e-6
 
 
+def test_the_distances_of_a_long_line_are_bounded_at_both_ends() -> None:
+    asked = query("sum(2000,6)")
+    reader = Consumer.of(asked.graph, prior="uniform", loss="distance")
+    found = design(asked, 1, reader)
+    assert found.route == "stretched"
+    assert found.gap < 1e-3
+    verdict = verify(prove(found, asked))
+    missing = found.expected_loss - found.bound
+    assert float(verdict.optimal_within) == pytest.approx(missing, rel=1e-4)
+
+
 @pytest.mark.parametrize("error", [CheckFailed, TooLarge])
 @pytest.mark.parametrize("when", ["planning", "solving"])
 def test_a_route_that_gives_up_is_followed_by_the_next(

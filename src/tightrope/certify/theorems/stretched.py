@@ -9,7 +9,9 @@ those of the first. Then no private mechanism loses less than their sum over N.
 another, so those near one end and one more are all that there is to check. With a *stride* s the
 prices are those of every s-th answer: a private column is private there, for steps of ⌊v/s⌋, and
 the answers are s such rows, each with a uniform prior. For an absolute loss the best guess is
-one of the row; for a squared one it loses at most 1/4 of a step squared to the best number. ∎
+one of the row; for a squared one it loses at most 1/4 of a step squared to the best number. By
+distance, where s divides v, a guess between two answers of a row is as far from those below it as
+the upper one, and no nearer to the others. ∎
 
 *Corollary.* A prior that rises once and falls once is a mixture of uniform ones on intervals,
 and to know which one helps: the least loss is at least the mixture of theirs.
@@ -61,6 +63,8 @@ class LineConsumer(LatticeConsumer):
             stride <= lattice.width,
             "certificate: the stride is longer than the largest step",
         )
+        divides = self.kind != "distance" or lattice.width % stride == 0
+        need(divides, "certificate: the stride does not divide the largest step")
         # The shortest of the s rows has ⌊N/s⌋ answers.
         last = (lattice.inner + 1) // stride - 1
         step = lattice.step * stride
@@ -80,6 +84,7 @@ class LineConsumer(LatticeConsumer):
         if not self.given["remapped"]:
             return weights.worst(loss)
         need(self.uniform, "guesses near the ends are for a uniform prior")
+        need(loss != "distance", "guesses near the ends are not for distances")
         n = lattice.nodes
         v = lattice.width
         last = weights.levels[-1]
@@ -210,7 +215,7 @@ class Stretched(CertificateKind):
         need(apart, "certificate: the ends are too close to each other")
         need_work("the guesses near an end", count * (2 * reach + 1), 250)
         away = np.arange(-reach, reach + 1)
-        units = line_loss(consumer.kind, abs(away).astype(object))
+        units = line_loss(consumer.kind, abs(away).astype(object), v)
         costs = units * (1 << consumer.bits)
         # At the reach a guess costs no less than any price, so nothing beyond can be short.
         enough = int(min(costs[0], costs[-1])) >= int(max(prices))
@@ -242,14 +247,14 @@ class Stretched(CertificateKind):
                 yield int(k[at_k]), answers, lacks[at_k, some]
 
 
-def line_loss(loss: str, far: Array) -> Array:
-    """Return a loss by name at a distance on a line.
+def line_loss(loss: str, far: Array, width: int) -> Array:
+    """Return a loss by name at a distance on a line whose neighbours differ by up to the width.
 
-    >>> line_loss("squared", np.array([3])).tolist()
-    [9]
+    >>> line_loss("squared", np.array([3]), 2).tolist(), line_loss("distance", np.array([3]), 2)
+    ([9], array([2]))
     """
-    known = loss in ("absolute", "squared", "binary")
-    need(known, f"the {loss} loss has no ends by rule")
     if loss == "binary":
         return np.minimum(far, 1)
+    if loss == "distance":
+        return -(-far // width)
     return far**2 if loss == "squared" else far
