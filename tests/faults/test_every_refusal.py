@@ -455,6 +455,17 @@ WINDOWS = [
         edited("window", {"window.start": 99_990}),
     ),
     (
+        "a window of listed answers needs all edges of a line",
+        edited(
+            "window",
+            {
+                "query": "sum(40,3)",
+                "neighbours": "add-remove",
+                "window.start": 60,
+            },
+        ),
+    ),
+    (
         "the geometric prior needs a number between 0 and 1",
         edited("window", {"consumer.prior": {"kind": "geometric", "number": "2"}}),
     ),

@@ -511,4 +511,4 @@ def _whole_up_to(graph: AnswerGraph) -> int:
     """Return the last answer up to which all edges of the power of a path are there."""
     if graph.power is not None:
         return graph.size - 1
-    return int(getattr(graph, "cap", -1)) if graph.size > 1 << 12 else -1
+    return int(getattr(graph, "cap", -1))

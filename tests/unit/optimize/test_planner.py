@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 from tightrope.certify import verify
+from tightrope.certify.kernel.format import Refused
+from tightrope.certify.standalone import question_graph
+from tightrope.certify.theorems.window import window_graph
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer, expected_loss
 from tightrope.epsilon import Epsilon
@@ -446,6 +449,34 @@ def test_a_long_path_with_a_prior_without_a_shape_is_solved_exactly() -> None:
     even = design(graph, "ln(2)", Consumer.of(graph, prior="uniform", loss="absolute"))
     assert even.route == "stretched"
     assert even.gap < 1e-6
+
+
+def test_a_window_below_the_cap_of_a_short_sum_is_a_question_of_its_own() -> None:
+    asked = query("sum(60,4)", "add-remove")
+    reader = Consumer.of(asked.graph, prior="binomial(.2)", loss="absolute")
+    found = design(asked, 1, reader)
+    assert (found.route, found.certified) == ("window", True)
+    assert is_private(found.channel, asked.graph, Epsilon.of(1))
+    whole = design(asked, 1, reader, route="rays")
+    assert found.expected_loss == pytest.approx(whole.expected_loss, rel=1e-8)
+    verdict = verify(prove(found, asked))
+    assert verdict.private_for_question
+    assert float(verdict.optimal_within) < 1e-8
+
+
+def test_no_window_of_a_listed_line_reaches_answers_that_lack_edges() -> None:
+    # Of 13 sums the last three are no neighbours of each other.
+    line = question_graph("sum(4,3)", "add-remove")
+    assert window_graph(line, 2, 8).sides == ((8, 3),)
+    assert window_graph(line, 2, 9).sides == ((9, 3),)
+    with pytest.raises(Refused, match="all edges of a line"):
+        window_graph(line, 2, 10)
+    # One edge less in the window, and it is no line.
+    missing = replace(
+        line, edges=np.delete(line.edges, 9, axis=0), length=line.length[1:]
+    )
+    with pytest.raises(Refused, match="all edges of a line"):
+        window_graph(missing, 2, 8)
 
 
 def test_the_distances_of_a_long_line_are_bounded_at_both_ends() -> None:

@@ -8,6 +8,9 @@ is one for the question.
 restricted to the window is private there, and a guess outside costs no less than the nearest one
 inside. ∎
 
+Of a listed graph that needs two facts: neighbours are at most v apart, and in the window all who
+are at most v apart are neighbours.
+
 The prior may be a law with a name: ``π(k+1)/π(k)`` is a fraction that falls with k. From the
 largest value outwards every one is computed to 2^-128; the window must hold all of the law but
 2^-40.
@@ -16,6 +19,7 @@ largest value outwards every one is computed to 2^-128; the window must hold all
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -103,7 +107,11 @@ def window_graph(graph: Graph, start: int, size: int) -> Graph:
     >>> window_graph(Graph("box", 9, ((9, 2),)), 4, 3).label(0)
     4
     """
-    line = graph.form in ("box", "capped") and len(graph.sides) == 1
+    if graph.form == "list":
+        graph = replace(
+            graph, sides=((graph.nodes, _width_within(graph, start, size)),)
+        )
+    line = graph.form in ("box", "capped", "list") and len(graph.sides) == 1
     # The last answers of a capped line lack edges, so no window may reach them.
     last = graph.nodes - (graph.sides[0][1] if graph.form == "capped" else 0)
     inside = line and start + size <= last
@@ -114,6 +122,18 @@ def window_graph(graph: Graph, start: int, size: int) -> Graph:
     if graph.line is not None:
         part.line = graph.line[0] + start * graph.line[1], graph.line[1]
     return part
+
+
+def _width_within(graph: Graph, start: int, size: int) -> int:
+    """Return how far apart neighbours are on a listed line, all of whom are joined in a window."""
+    width = int(np.diff(graph.edges).max(initial=1))
+    inside = ((graph.edges >= start) & (graph.edges < start + size)).all(axis=1)
+    # So many answers of the window are at most v behind each of its answers.
+    wanted = np.minimum(np.arange(size), width).sum()
+    whole = int(inside.sum()) == wanted and len(graph.lengths) == 1
+    sound = whole and graph.line is not None
+    need(sound, "a window of listed answers needs all edges of a line")
+    return width
 
 
 @lru_cache(maxsize=2)
