@@ -1,16 +1,19 @@
 """Which rows of a person count: no group and no value is favoured, whatever the key."""
 
+import sqlite3
 from collections import Counter
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tightrope.publish import Ledger, parse_facts
+from tightrope.publish import Ledger, parse_facts, sql_writer
 from tightrope.publish.receipts import SigningKey
+from tightrope.publish.relations import declared_tables
 from tightrope.publish.sealed import SealedQuery
-from tightrope.publish.sources import open_source
-from tightrope.publish.sql_reader import read_shape
+from tightrope.publish.sources import Source, open_source, open_sources
+from tightrope.publish.sql_reader import read_shape, read_shapes
 
 GROUPS = [f"g{k}" for k in range(10)]
 FACTS = """
@@ -114,3 +117,118 @@ def test_the_secret_of_a_ledger_is_its_own_and_is_not_told(tmp_path):
         "latin-1"
     )
     assert "whatever their values" in told
+
+
+PLANS = """
+[tables.people]
+population = 90
+neighbours = "either"
+budget = "1"
+key = "id"
+
+[tables.people.columns]
+id = { type = "integer" }
+age = { bounds = [0, 90] }
+sex = { values = ["f", "m"] }
+
+[tables.visits]
+people = "people"
+person = "id"
+contributions = 2
+
+[tables.visits.columns]
+id = { type = "integer" }
+ward = { values = ["a", "b", "c"] }
+cost = { bounds = [0, 9] }
+"""
+JOINED = "visits v join people p on v.id = p.id"
+ASKED = [
+    "select count(*) from visits where cost > 2",
+    "select sum(cost) from visits",
+    "select ward, sum(cost) from visits group by ward",
+    "select var_pop(cost) from visits where ward = 'a'",
+    "select median(cost) from visits",
+    "select count(distinct cost) from visits",
+    "select ward, count(distinct id) from visits group by ward",
+    f"select p.sex, count(*) from {JOINED} where p.age > 30 and v.cost > 1 group by p.sex",
+    f"select p.sex, sum(v.cost) from {JOINED} group by p.sex",
+    f"select v.ward, count(*) from {JOINED} where v.cost < 3 or p.age > 50 group by v.ward",
+    f"select sum(v.cost) from {JOINED} where v.cost < 3 or p.age > 50",
+    "select avg(n) from (select id, count(*) as n from visits group by id) e",
+]
+
+
+def town(folder, kind):
+    """Write both tables: people with no row, one, or many, two rows of a person, and nobody's."""
+    chance = np.random.default_rng(7)
+    owners = [None, *(int(k) for k in chance.zipf(1.6, 300) % 40)]
+    visits = {
+        "id": owners,
+        "ward": chance.choice(["a", "b", "c", "x"], len(owners)).tolist(),
+        "cost": [None, *chance.integers(-2, 12, len(owners) - 1).tolist()],
+    }
+    people = {
+        "id": [*range(45), 3, None],
+        "age": chance.integers(0, 99, 47).tolist(),
+        "sex": chance.choice(["f", "m", "x"], 47).tolist(),
+    }
+    tables = {"visits": pa.table(visits), "people": pa.table(people)}
+    if kind == "memory":
+        return tables
+    module = duckdb if kind == "duckdb" else sqlite3
+    db = module.connect(folder / f"town.{kind}")
+    for name, table in tables.items():
+        types = (
+            "integer",
+            *("text" if x == "string" else "integer" for x in table.schema.types[1:]),
+        )
+        columns = zip(table.column_names, types, strict=True)
+        db.execute(f"create table {name} ({', '.join(' '.join(x) for x in columns)})")
+        db.executemany(
+            f"insert into {name} values (?, ?, ?)",
+            list(zip(*table.to_pydict().values(), strict=True)),
+        )
+    db.commit()
+    db.close()
+    return f"{kind}:///{folder}/town.{kind}"
+
+
+def all_nodes(data, secret="0123"):
+    shapes = [shape for sql in ASKED for shape in read_shapes(sql, parse_facts(PLANS))]
+    nodes = []
+    for shape in shapes:
+        with open_sources(data, declared_tables(shape.table)) as sources:
+            nodes.append(SealedQuery(sources, shape, secret=secret).nodes())
+    return nodes
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory):
+    """What numbers for the rows of everybody choose."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Source, "keeps_rows", False)
+        return all_nodes(town(tmp_path_factory.mktemp("town"), "memory"))
+
+
+@pytest.mark.parametrize("kind", ["memory", "duckdb", "sqlite"])
+def test_numbers_for_few_people_choose_the_same_rows(kind, tmp_path, chosen):
+    assert all_nodes(town(tmp_path, kind)) == chosen
+
+
+def test_somebody_has_too_many_rows(tmp_path, chosen):
+    assert all_nodes(town(tmp_path, "memory"), "4567") != chosen
+
+
+LIMITS = ["COUNT(*) > 2", '_size" <= 2', '_row" <= 2', "LEAST(COUNT(*), 2"]
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_plan_that_forgets_a_limit_is_found(limit, tmp_path, monkeypatch, chosen):
+    data = town(tmp_path, "memory")
+    whole = sql_writer.compiled
+
+    def forgetful(shape, opened, secret):
+        return whole(shape, opened, secret).replace(limit, f"{limit[:-1]}9")
+
+    monkeypatch.setattr(sql_writer, "compiled", forgetful)
+    assert chosen != all_nodes(data)

@@ -8,6 +8,7 @@ or changes changes the rows of one person, and the rules of
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,33 @@ class PersonJoin:
             for entry in stored_columns(table, self._side(names, is_right))
         ]
 
+    def beside(
+        self,
+        totals: MakeBase,
+        names: Sequence[str],
+        sums: Sequence[str],
+        base: MakeBase,
+    ) -> Any:
+        """Return sums over the rows of each person beside the person's row, as SQL behind FROM.
+
+        Parameters
+        ----------
+        totals
+            Makes the sums, from the rows.
+        names, sums
+            The columns of the second table, and what the sums are called.
+        base
+            Makes the rows of a declared table.
+        """
+        origins = dict(self.origins) | {name: (False, name) for name in sums}
+        summed = dataclasses.replace(self.left, rows=None)
+        joined = dataclasses.replace(self, left=summed, origins=origins)
+
+        def made(table: Table, own: Sequence[str]) -> Any:
+            return totals(self.left, own) if table is summed else base(table, own)
+
+        return joined.select([*names, *sums], made).subquery("tightrope_made")
+
     def select(self, names: Sequence[str], base: MakeBase) -> Any:
         """Return the relation as SQL."""
         left, right = "tightrope_left", "tightrope_right"
@@ -172,6 +200,20 @@ def made_names(table: Table) -> list[str]:
     return own + [name for inner in table.rows.tables for name in made_names(inner)]
 
 
+def is_one_each(table: Table) -> bool:
+    """Whether nobody has two rows, whatever the stored tables hold."""
+    if isinstance(table.rows, PersonJoin):
+        return is_one_each(table.rows.left)
+    return isinstance(table.rows, PersonNumbers)
+
+
+def person_names(table: Table) -> set[str]:
+    """Return the columns of a table that are alike in all rows of a person."""
+    if not isinstance(table.rows, PersonJoin):
+        return set()
+    return {name for name, (is_right, _) in table.rows.origins.items() if is_right}
+
+
 def _called(rows: Any, name: str) -> Any:
     """Return a relation under another name."""
     alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
@@ -187,6 +229,15 @@ def _one_row_each(table: Table, names: Sequence[str], base: MakeBase) -> Any:
         return rows
     columns = [quoted(name) for name in names]
     person = quoted(PERSON)
+    types = [table.columns[name].type for name in names]
+    if len(names) < 2 and "boolean" not in types:
+        # The first of one column is its least, which takes no sort.
+        least = [
+            exp.alias_(exp.Min(this=column), column.name, quoted=True)
+            for column in columns
+        ]
+        people = exp.select(*least, person).from_(rows).group_by(person.copy())
+        return people.subquery("tightrope_first")
     number = row_number([person], columns or [person], ROW_NUMBER)
     inner = exp.select(*columns, quoted(PERSON), number).from_(rows)
     first = exp.select(*(x.copy() for x in columns), quoted(PERSON))

@@ -134,6 +134,10 @@ class Source:
         value of the declared type that no row can make fail. Numbers beyond 1e100 are missing: up
         to there no sum of squares of them overflows a double. A cast to whole numbers rounds or
         cuts, and 17.5 is missing.
+    whole_types
+        Types of whole numbers of at most 64 bits, which tell people apart as their texts do.
+    keeps_rows
+        Whether a subquery that is to be materialized is run once.
     parts
         The name of the table at the source: itself, behind its schema and catalogue if need be.
     file, inside
@@ -156,6 +160,8 @@ class Source:
     is_one: ClassVar[bool] = False
     quote: ClassVar[str] = '"'
     cells: ClassVar[dict[str, str]] = {}
+    whole_types: ClassVar[tuple[str, ...]] = ()
+    keeps_rows: ClassVar[bool] = True
 
     file: OpenedFile | None = None
     inside = ""
@@ -640,6 +646,11 @@ def _table_of_expression(data: Any) -> tuple[Any, str] | None:
 # -- sources that DuckDB runs -----------------------------------------------------------------
 
 
+_NARROW = (
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
+)  # fmt: skip
+
+
 def _spelled_cells() -> dict[str, str]:
     """Return the cells of DuckDB: how a value is read from a text, and from every other type.
 
@@ -709,16 +720,14 @@ def _spelled_cells() -> dict[str, str]:
     )
     # Whole numbers of at most 64 bits are taken as they are, and added up in 128: a condition on
     # a cast is not held against the smallest and the largest value of a block, nor tried first.
-    narrow = (
-        "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
-    )  # fmt: skip
-    return cells | {f"integer from {kind}": "{raw}" for kind in narrow}
+    return cells | {f"integer from {kind}": "{raw}" for kind in _NARROW}
 
 
 class _InDuckDB(Source):
     """A source whose rows DuckDB reads."""
 
     cells: ClassVar = _spelled_cells()
+    whole_types: ClassVar = _NARROW
 
     def connect(self) -> None:
         import duckdb
@@ -1002,8 +1011,8 @@ class ParquetFile(_ThroughArrow):
                 yield pa.record_batch(parts, schema=schema)
 
         rows = pa.RecordBatchReader.from_batches(schema, batches())
-        # Beside another table it may be read twice: the other one may have to be read again.
-        self._read_arrow(rows if self.is_own else rows.read_all(), self._wanted, names)
+        # A query may read its rows twice, and a stream ends.
+        self._read_arrow(rows.read_all(), self._wanted, names)
 
     def close(self) -> None:
         if self.parquet is not None:
@@ -1133,8 +1142,11 @@ class DuckDB(_InDuckDB):
     def connect(self) -> None:
         import duckdb
 
-        # Read-only: DuckDB would otherwise take the file's lock and write its log.
-        self._open(lambda path: duckdb.connect(path, read_only=True))
+        # Read-only: DuckDB would otherwise take the file's lock and write its log. People who are
+        # numbered without large gaps are grouped by their place: 0.06 s instead of 0.45 for 10⁷
+        # rows of 10⁶ people.
+        quick: dict[str, Any] = {"perfect_ht_threshold": 21}
+        self._open(lambda path: duckdb.connect(path, read_only=True, config=quick))
         *space, name = self.parts
         found = self.connection.execute(
             "SELECT database_name, schema_name, table_name, column_name, data_type "
@@ -1276,6 +1288,7 @@ class PostgreSQL(Source):
     extra = "postgresql"
     dialect = "postgres"
     backend = "postgres"
+    whole_types = ("smallint", "integer", "bigint")
     cells: ClassVar = {
         "integer": "{raw}::bigint",
         "integer from number": "CASE WHEN abs({raw}) < 9e18 AND {raw} = floor({raw}) "
@@ -1437,6 +1450,8 @@ class Spark(Source):
     dialect = "spark"
     backend = "pyspark"
     quote = "`"
+    whole_types = ("tinyint", "smallint", "int", "bigint")
+    keeps_rows = False
     cells: ClassVar = {
         # Not a number is greater than every number.
         "number": "CASE WHEN TRY_CAST({raw} AS DOUBLE) BETWEEN -1e100 AND 1e100 "

@@ -33,9 +33,11 @@ from tightrope.publish.sql_pieces import (
     ConditionReader,
     all_of,
     bare,
+    numbered,
     quoted,
     shown_sql,
     unaliased,
+    unnested,
 )
 from tightrope.publish.values import (
     Known,
@@ -217,6 +219,103 @@ def _without_with(select: Any, known: Mapping[str, Any] | None = None) -> Any:
     return select.transform(in_place)
 
 
+def without_layer(select: Any) -> Any:
+    """Return a SELECT about the groups of a subquery as one SELECT.
+
+    The outer one computes no aggregate, so it is arithmetic on published numbers: its columns are
+    those of the subquery, and its WHERE chooses groups.
+
+    >>> import sqlglot
+    >>> sql = "select a, n / 2 from (select a, count(*) as n from t group by a) g where n > 9"
+    >>> print(without_layer(sqlglot.parse_one(sql)).sql())
+    SELECT a AS a, (COUNT(*)) / 2 FROM t GROUP BY a HAVING (COUNT(*)) > 9
+    """
+    outer = _without_with(select)
+    source = _from(outer)
+    inner = source.this if isinstance(source, exp.Subquery) else None
+    group = inner.args.get("group") if isinstance(inner, exp.Select) else None
+    sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    is_plain = group is not None and group.find(*sets) is None
+    if not is_plain or _parts(inner) - {
+        "expressions",
+        "from",
+        "where",
+        "group",
+        "having",
+    }:
+        return select
+    above = {"expressions", "from", "where", "order", "limit"}
+    windows = list(outer.find_all(exp.Window, bfs=False))
+    aggregates = [
+        node
+        for piece in _pieces(outer)
+        for node in piece.find_all(exp.AggFunc)
+        if not isinstance(node.parent, exp.Window)
+    ]
+    # A window sees the lines that WHERE leaves, published numbers are windowed over all lines.
+    has_both = bool(windows) and outer.args.get("where") is not None
+    if _parts(outer) - above or aggregates or has_both:
+        return select
+    return _merged(outer, inner, source.alias)
+
+
+def _pieces(select: Any) -> list[Any]:
+    """Return what a SELECT computes, without what it reads."""
+    clauses = (select.args.get(word) for word in ("where", "order"))
+    return [*select.expressions, *(clause for clause in clauses if clause is not None)]
+
+
+def _merged(outer: Any, inner: Any, called: str) -> Any:
+    """Return a SELECT about groups with what its columns are made of in their places."""
+    made_of = {x.alias_or_name.lower(): unaliased(x) for x in inner.expressions}
+
+    def replaced(node: Any) -> Any:
+        is_own = isinstance(node, exp.Column) and node.table.lower() in (
+            "",
+            called.lower(),
+        )
+        known = made_of.get(node.name.lower()) if is_own else None
+        if known is None:
+            return node
+        return (
+            known.copy() if isinstance(known, exp.Column) else exp.paren(known.copy())
+        )
+
+    flat = inner.copy()
+    targets = []
+    for node in outer.expressions:
+        name = node.alias_or_name
+        target = unaliased(unaliased(node).copy().transform(replaced))
+        is_alone = isinstance(unaliased(node), exp.Column)
+        target = bare(target) if is_alone else target
+        targets.append(exp.alias_(target, name) if name else target)
+    flat.set("expressions", targets)
+    keys = []
+    for key in inner.args["group"].expressions:
+        term = unaliased(numbered(key, inner.expressions))
+        is_name = isinstance(term, exp.Column) and not term.table
+        keys.append((made_of.get(term.name.lower(), term) if is_name else term).copy())
+    flat.set("group", exp.Group(expressions=keys))
+    where = outer.args.get("where")
+    conditions = [flat.args["having"].this] if flat.args.get("having") else []
+    if where is not None:
+        conditions.append(where.this.copy().transform(replaced))
+    if conditions:
+        flat.set("having", exp.Having(this=all_of(conditions)))
+    names = {node.alias_or_name.lower() for node in outer.expressions}
+    order = outer.args.get("order")
+    if order is not None:
+        # ORDER BY knows the names of the lines first.
+        flat.set(
+            "order",
+            order.copy().transform(
+                lambda node: node if node.name.lower() in names else replaced(node)
+            ),
+        )
+    flat.set("limit", outer.args.get("limit"))
+    return flat
+
+
 class _FromReader:
     """Reads what stands behind FROM."""
 
@@ -335,14 +434,19 @@ class _FromReader:
         other = join.this
         side = str(join.args.get("side") or "").upper()
         kind = str(join.args.get("kind") or "INNER").upper()
-        # RIGHT and FULL joins keep rows without a person, which no contribution bound covers.
-        if side not in ("", "LEFT") or kind not in ("INNER", "OUTER"):
+        is_public = isinstance(other, exp.Table) and self._table(other).public
+        # A FULL join keeps rows without a person, which no contribution bound covers, and so does
+        # a RIGHT join with a public table.
+        sides = ("", "LEFT") if is_public else ("", "LEFT", "RIGHT")
+        if side not in sides or kind not in ("INNER", "OUTER"):
             raise InputError(
-                f"tables are joined by JOIN or LEFT JOIN, got {shown_sql(join)}"
+                "tables are joined by JOIN or LEFT JOIN, those of people also by RIGHT JOIN, got "
+                f"{shown_sql(join)}"
             )
-        is_table = isinstance(other, exp.Table)
-        if is_table and self._table(other).public:
+        if is_public:
             return self._with_public(rows, join, self._table(other), side != "LEFT")
+        if side == "RIGHT":  # the same rows as a LEFT JOIN, written the other way round
+            return self._with_person(self._member(other), rows, join, True)
         return self._with_person(rows, self._member(other), join, side == "LEFT")
 
     def _with_public(
@@ -684,14 +788,6 @@ def _parts_about(name: str, condition: Any) -> list[Any]:
         for part in unnested(condition)
         if {column.name for column in part.find_all(exp.Column)} == {name}
     ]
-
-
-def unnested(condition: Any) -> list[Any]:
-    """Return the parts of a conjunction."""
-    condition = bare(condition)
-    if isinstance(condition, exp.And):
-        return [*unnested(condition.this), *unnested(condition.expression)]
-    return [condition]
 
 
 def _parts(select: Any) -> set[str]:

@@ -25,6 +25,11 @@ from tightrope.publish.values import Known, declared_values, lookup, worked_out
 
 #: MIN and MAX are one person's value each: this quantile, and that from above, stand for them.
 EXTREME = Fraction(1, 100)
+#: What to write instead of a condition on rows of another table.
+_AS_NUMBERS = (
+    "whether somebody has rows there is a number of the person, LEFT JOIN (SELECT person, "
+    "COUNT(*) AS n FROM … GROUP BY person) e ON …, WHERE e.n > 0"
+)
 
 
 class ConditionReader:
@@ -72,7 +77,13 @@ class ConditionReader:
             return type(node)(**read)
         # A subquery in IN would run rows outside of what is accounted for.
         if isinstance(node, exp.In) and not 1 <= len(node.expressions) <= 10_000:
-            raise InputError("IN takes a list of 1 to 10000 constants, no subquery")
+            raise InputError(
+                f"IN takes a list of 1 to 10000 constants, no subquery: {_AS_NUMBERS}"
+            )
+        if isinstance(node, exp.Exists):
+            raise InputError(
+                f"EXISTS asks a second table about each row: {_AS_NUMBERS}"
+            )
         # Functions are tabulated over declared values: running them on rows could fail on one.
         if _is_computed(node):
             return self._looked_up(node)
@@ -342,6 +353,14 @@ def all_of(conditions: Sequence[Any]) -> Any:
     return exp.and_(*given) if given else None
 
 
+def unnested(condition: Any) -> list[Any]:
+    """Return the parts of a conjunction."""
+    condition = bare(condition)
+    if isinstance(condition, exp.And):
+        return [*unnested(condition.this), *unnested(condition.expression)]
+    return [condition]
+
+
 def conjuncts(condition: Any) -> frozenset[Any]:
     """Return the conditions that all have to hold for one that is made of them.
 
@@ -350,14 +369,7 @@ def conjuncts(condition: Any) -> frozenset[Any]:
     >>> conjuncts(first) == conjuncts(second), conjuncts(first) == conjuncts(first.this)
     (True, False)
     """
-    match condition:
-        case None:
-            return frozenset()
-        case exp.Paren(this=inner):
-            return conjuncts(inner)
-        case exp.And(this=first, expression=second):
-            return conjuncts(first) | conjuncts(second)
-    return frozenset({condition})
+    return frozenset() if condition is None else frozenset(unnested(condition))
 
 
 def one_of(column: str, values: Sequence[Value] | range) -> exp.Expression:

@@ -28,7 +28,7 @@ from tightrope.publish.post_processing import (
 )
 from tightrope.publish.shapes import SHAPES, Declared, Parsed, SelectParts, Shape
 from tightrope.publish.sql_arithmetic import ArithmeticReader
-from tightrope.publish.sql_from import read_rows
+from tightrope.publish.sql_from import read_rows, without_layer
 from tightrope.publish.sql_pieces import (
     ConditionReader,
     all_of,
@@ -40,6 +40,7 @@ from tightrope.publish.sql_pieces import (
     without_default,
 )
 from tightrope.publish.sql_refusals import RowValue, unread
+from tightrope.publish.sql_spelling import spelled_alike
 
 #: The shapes, for messages.
 KNOWN = (
@@ -142,24 +143,10 @@ def _parsed(sql: str, dialect: str) -> list[Any]:
         nodes = sqlglot.parse(sql, read=dialect)
         return [
             # Spellings of one function in several dialects become one node, which readers know.
-            node.transform(_spelled_alike)
+            node.transform(spelled_alike)
             for node in nodes
             if not isinstance(node, exp.Semicolon | None)
         ]
-
-
-def _spelled_alike(node: Any) -> Any:
-    """Return the parts of a date as EXTRACT, and a day of SQLite as the day, in every dialect."""
-    match node:
-        case exp.Anonymous(this=name, expressions=[exp.Literal() as part, day]) if str(
-            name
-        ).lower() in ("date_part", "datepart"):
-            return exp.Extract(this=exp.var(part.this.upper()), expression=day)
-        case exp.Anonymous(this=name, expressions=[exp.Column() as day]) if (
-            str(name).lower() == "julianday"
-        ):
-            return day
-    return node
 
 
 def statements(sql: str, dialect: str = "duckdb") -> list[tuple[str, str]]:
@@ -223,7 +210,7 @@ class _Reader:
         for word in ("distinct", "qualify", "offset"):
             if select.args.get(word):
                 raise unread(select, [word])
-        select = _without_winner_layers(select)
+        select = without_layer(_without_winner_layers(select))
         select, rows = read_rows(select, self.facts)
         called = {alias for member in rows.members for alias in member.aliases}
         reader = ConditionReader(rows.table, called)

@@ -3,46 +3,44 @@
 - Columns are read through the source's cells, which no row can make fail.
 - Only declared groups are asked for, and which of them a row is in depends on that row alone.
 - Values are moved to the nearest declared bound before they are added up or ranked.
-- Where one person may have several rows, ``ROW_NUMBER`` over that person's rows keeps as many as
-  the ``contributions`` rule allows, and which ones depends on that person's rows alone: those whose
-  keyed hash comes first, so that every row is kept as likely as any other one of that person, and
-  no value or group is favoured. Rows that do not say whose they are are left out: together they
-  would be one person more, whom everybody could change.
+- Where one person may have several rows, as many of them count as the ``contributions`` rule
+  allows, and which ones depends on that person's rows alone
+  (:mod:`tightrope.publish.contributions`). Rows that do not say whose they are are left out:
+  together they would be one person more, whom everybody could change.
 - A part of a partition is a condition on rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from tightrope.publish.accounts import canonical_text
+from tightrope.publish.contributions import KEYED_HASH, Choice
 from tightrope.publish.facts import Column, Table
 from tightrope.publish.relations import (
     PERSON,
-    ROW_NUMBER,
+    MakeBase,
+    PersonJoin,
+    is_one_each,
     made_names,
     person_cells,
     person_column,
+    person_names,
     relation,
-    row_number,
     stored_columns,
 )
-from tightrope.publish.shapes.base import group_column
+from tightrope.publish.shapes.base import FIRST_ROWS, group_column
 from tightrope.publish.sources import Source
-from tightrope.publish.sql_pieces import one_of, present, quoted
+from tightrope.publish.sql_pieces import all_of, one_of, present, quoted, unnested
 
 if TYPE_CHECKING:
     from tightrope.publish.shapes import Shape
 
 _ROWS = "tightrope_rows"
-#: The number of a row among those of its person that are alike.
-_COPY = "tightrope_copy"
-#: In the words of SQL: the hash that a source has for a secret, texts and whole numbers.
-_HASH = "KEYED_HASH"
 
 
 @dataclass(frozen=True)
@@ -75,27 +73,35 @@ def compiled(shape: Shape, opened: Mapping[str, Opened], secret: str = "") -> st
     for name in [column.name for column in shape.columns] + made_names(shape.table):
         number(name)
     with_clauses = []
-    for table, wanted in read_columns(shape):
+    tables = read_columns(shape)
+    owned = [table for table, _ in tables if whose(shape, table)]
+    has_whole_keys = all(_has_whole_key(table, opened[table.name]) for table in owned)
+    for table, wanted in tables:
         place = opened[table.name]
         source = place.source
         cells = [
             f"{_cell(column, source, place.types)} AS {source.name(number(column.name))}"
             for column in wanted
         ]
-        for person in _person_cells(table, place, whose(shape, table)):
+        if whose(shape, table):
+            person = _person_cell(table, place, has_whole_keys)
             cells.append(f"{person} AS {source.name(PERSON)}")
+        # Read where they are used: kept apart they would lose what the catalogue knows of them.
+        kept = "NOT MATERIALIZED " * source.keeps_rows
         with_clauses.append(
-            f"{source.name(place.relation)} AS (SELECT {', '.join(cells) or '1 AS one'} "
+            f"{source.name(place.relation)} AS {kept}(SELECT {', '.join(cells) or '1 AS one'} "
             f"FROM {source.rows()})"
         )
-    source = opened[read_columns(shape)[0][0].name].source
+    source = opened[tables[0][0].name].source
 
     def base(table: Table, _: Sequence[str]) -> Any:
         return exp.table_(exp.to_identifier(opened[table.name].relation, quoted=True))
 
-    rows = relation(shape.table, [column.name for column in shape.columns], base)
+    question = _select(
+        shape, base, is_quick=source.keeps_rows, has_whole_keys=has_whole_keys
+    )
     # Constants and names are written by the source: nothing of the user's text is left.
-    question = _select(shape, rows).transform(_written, source, names, secret)
+    question = question.transform(_written, source, names, secret)
     return f"WITH {', '.join(with_clauses)} {question.sql(dialect=source.dialect)}"
 
 
@@ -119,9 +125,11 @@ def _cell(column: Column, source: Source, found: Mapping[str, str]) -> str:
 
 def counted_people(table: Table, place: Opened) -> str:
     """Return the SQL of the number of people in a table: no row can make it fail."""
-    (person,) = _person_cells(table, place, table.person) or ["*"]
-    one = "*" if person == "*" else f"DISTINCT {person}"
-    return f"SELECT COUNT({one}) FROM {place.source.rows()}"
+    counted = "*"
+    if table.person is not None:
+        person = _person_cell(table, place, _has_whole_key(table, place))
+        counted = f"DISTINCT {person}"
+    return f"SELECT COUNT({counted}) FROM {place.source.rows()}"
 
 
 def whose(shape: Shape, table: Table) -> str | None:
@@ -132,16 +140,23 @@ def whose(shape: Shape, table: Table) -> str | None:
     return table.person if shape.table.rows is None else person_column(table)
 
 
-def _person_cells(table: Table, place: Opened, name: str | None) -> list[str]:
-    """Return whose row it is, where the table has a column that says so."""
-    if name is None:
-        return []
+def _has_whole_key(table: Table, place: Opened) -> bool:
+    """Whether the database itself keeps the people apart by whole numbers of at most 64 bits."""
+    key, declared = person_cells(table)
+    is_declared = declared.type in ("integer", key.type)
+    return is_declared and place.types[key.name] in place.source.whole_types
+
+
+def _person_cell(table: Table, place: Opened, is_whole: bool) -> str:
+    """Return whose row it is."""
     source = place.source
     key, declared = person_cells(table)
+    if is_whole:  # different numbers are different texts, and quicker to compare
+        return source.name(key.name)
     # An empty text says nothing about whose row it is.
     whose = f"NULLIF({source.cell(key, place.types[key.name])}, {source.text('')})"
     is_one = f"{source.cell(declared, place.types[key.name])} IS NOT NULL"
-    return [f"CASE WHEN {is_one} THEN {whose} END"]
+    return f"CASE WHEN {is_one} THEN {whose} END"
 
 
 def question_text(shape: Shape) -> str:
@@ -152,8 +167,8 @@ def question_text(shape: Shape) -> str:
     >>> age = Column("age", "integer", bounds=(0, 120))
     >>> print(question_text(Sum(Table("people", 9), column=age)))
     SELECT COALESCE(SUM(CASE WHEN "age" IS NULL THEN 0 WHEN "age" < 0 THEN 0 WHEN "age" > 120 THEN
-    120 ELSE "age" END), 0) AS "a0", COALESCE(SUM(CASE WHEN NOT "age" IS NULL THEN 1 ELSE 0 END), 0)
-    AS "a1", COUNT(*) AS "a2" FROM "people"
+    120 ELSE "age" END), 0) AS "a0", COUNT(CASE WHEN NOT "age" IS NULL THEN 1 END) AS "a1",
+    COUNT(*) AS "a2" FROM "people"
     """
 
     def base(table: Table, names: Sequence[str]) -> Any:
@@ -165,15 +180,14 @@ def question_text(shape: Shape) -> str:
 
     table = shape.table
     key = table.person if table.rows is None else None
-    rows = relation(table, [column.name for column in shape.columns], base)
-    return str(_select(shape, rows, key or PERSON).sql(dialect="duckdb"))
+    return str(_select(shape, base, key or PERSON).sql(dialect="duckdb"))
 
 
 def _written(
     node: Any, source: Source, names: Mapping[str, str], secret: str = ""
 ) -> Any:
     """Write texts and dates as the source compares them, and columns by their names here."""
-    if isinstance(node, exp.Anonymous) and node.name == _HASH:
+    if isinstance(node, exp.Anonymous) and node.name == KEYED_HASH:
         parts = [
             (source.name(part.name), isinstance(part, exp.Column))
             for part in node.expressions
@@ -200,19 +214,138 @@ def _written(
     return node
 
 
-def _select(shape: Shape, relation: Any, key: str = PERSON) -> Any:
+def _select(
+    shape: Shape,
+    base: MakeBase,
+    key: str = PERSON,
+    *,
+    is_quick: bool = False,
+    has_whole_keys: bool = False,
+) -> Any:
+    """Return a question as SQL.
+
+    Parameters
+    ----------
+    shape
+        The question.
+    base
+        Makes the rows of a declared table.
+    key
+        The column that says whose row it is.
+    is_quick
+        Whether only rows of people with too many of them are numbered.
+    has_whole_keys
+        Whether people are told apart by whole numbers, not by texts.
+    """
+    table = shape.table
+    read = [column.name for column in shape.columns]
     where = _all_rows(shape, key)
-    rows = _numbered(shape, where, relation, key)
-    places = shape.places()
-    targets = [*places, *shape.targets()]
-    named = [exp.alias_(t, f"a{k}", quoted=True) for k, t in enumerate(targets)]
-    select = exp.select(*named).from_(rows)
+    if table.person is None or (is_one_each(table) and not shape.people):
+        return _grouped(shape, relation(table, read, base), where)
+    marks = _named(shape.person_marks())
+    if marks:  # all rows of a person become one
+        people = _where(exp.select(*marks), relation(table, read, base), where)
+        people = people.group_by(quoted(key))
+        return _grouped(shape, people.subquery("tightrope_people"))
+    # What the table of people says of a person tells none of the person's rows apart.
+    theirs = person_names(table)
+    values = [x for x in shape.row_values() if not _names_in(x) & theirs]
+    values = shape.row_places() if shape.people else values
+    named = _named(values)
+    groups = [value.alias for value in named]
+    person = exp.cast(quoted(key), "TEXT") if has_whole_keys else quoted(key)
+    parts = [
+        quoted(group) if _is_text(shape, value) else exp.cast(quoted(group), "TEXT")
+        for group, value in zip(groups, values, strict=True)
+    ]
+    choice = Choice(
+        key,
+        shape.rows_per_person,
+        tuple(groups if shape.people else read),
+        (person, *parts) if parts else (),
+        is_distinct=shape.people,
+        is_quick=is_quick,
+    )
+    if is_quick and _is_of_events(shape, where, theirs):
+        return _summed(shape, choice, named, where, base)
+    cells = [quoted(key), *([] if shape.people else map(quoted, read)), *named]
+    rows = _where(exp.select(*cells), relation(table, read, base), where)
+    # Somebody counts once in each of several groups.
+    rows = rows.distinct() if shape.people else rows
+    if not shape.bounds_rows:
+        return _grouped(shape, rows.subquery("tightrope_people"))
+    return _grouped(shape, choice.bounded(rows, shape.targets()))
+
+
+def _grouped(shape: Shape, rows: Any, where: Any = None) -> Any:
+    """Return what is computed of rows, for each group."""
+    return _by_place(shape.places(), shape.targets(), rows, where)
+
+
+def _by_place(
+    places: Sequence[Any], targets: Sequence[Any], rows: Any, where: Any
+) -> Any:
+    numbers = enumerate([*places, *targets])
+    named = [exp.alias_(node, f"a{number}", quoted=True) for number, node in numbers]
+    select = _where(exp.select(*named), rows, where)
     if places:
         select = select.group_by(*(place.copy() for place in places))
-    if shape.table.person is not None:
-        # The contribution bound: privacy per person rests on this condition.
-        return select.where(quoted(ROW_NUMBER) <= shape.rows_per_person)
-    return select if where is None else select.where(where)
+    return select
+
+
+def _is_of_events(shape: Shape, where: Any, theirs: set[str]) -> bool:
+    """Whether a question adds up events, in groups and for conditions of people or of events."""
+    pieces = [*shape.places(), *(part for part in unnested(where))]
+    is_split = all(
+        not _names_in(piece) & theirs or _names_in(piece) <= theirs for piece in pieces
+    )
+    is_by_people = all(_names_in(place) <= theirs for place in shape.places())
+    is_added = shape.adds_up and not shape.people
+    is_theirs = any(_names_in(target) & theirs for target in shape.targets())
+    return is_added and is_split and is_by_people and not is_theirs
+
+
+def _summed(
+    shape: Shape, choice: Choice, values: Sequence[Any], where: Any, base: MakeBase
+) -> Any:
+    """Return a question as sums of the sums of each person.
+
+    Everybody has one row before events are joined with their people: there are fewer rows to join.
+    """
+    table = shape.table
+    theirs = person_names(table)
+    parts = unnested(where)
+    of_people = [part for part in parts if _names_in(part) & theirs]
+    of_events = [part for part in parts if part not in of_people]
+    columns = [column.name for column in shape.columns]
+    read = [name for name in columns if name not in theirs]
+    sums = [one.transform(_once) for one in shape.targets()]
+    names = [f"tightrope_total_{place}" for place in range(len(sums))]
+    choice = replace(choice, kept=tuple(read))
+
+    def totals(events: Table, _: Sequence[str] = ()) -> Any:
+        cells = exp.select(quoted(choice.key), *map(quoted, read), *values)
+        rows = _where(cells, relation(events, read, base), exp.and_(*of_events))
+        return choice.totals(rows, sums, names)
+
+    added = [
+        exp.Coalesce(this=exp.Sum(this=quoted(name)), expressions=[exp.convert(0)])
+        for name in names
+    ]
+    if not isinstance(table.rows, PersonJoin):
+        return _by_place([], added, totals(table), None)
+    rows = table.rows.beside(totals, [*set(columns) - set(read)], names, base)
+    return _by_place(shape.places(), added, rows, all_of(of_people))
+
+
+def _once(node: Any) -> Any:
+    """Return the number of people in the rows of one of them, which is 1."""
+    return exp.convert(1) if node == FIRST_ROWS else node
+
+
+def _names_in(node: Any) -> set[str]:
+    """Return the columns that a piece of SQL reads."""
+    return {column.name for column in node.find_all(exp.Column)}
 
 
 def _all_rows(shape: Shape, key: str) -> Any:
@@ -228,52 +361,9 @@ def _all_rows(shape: Shape, key: str) -> Any:
     return exp.and_(*conditions) if conditions else None
 
 
-def _numbered(shape: Shape, where: Any, table: Any, key: str) -> Any:
-    """Return the rows with numbers for each person's, where people may have several."""
-    if shape.table.person is None:
-        return table
-    whole = _named(shape.person_marks())
-    if whole:  # all rows of a person become one
-        one = exp.alias_(exp.convert(1), ROW_NUMBER, quoted=True)
-        people = _where(exp.select(*whole, one), table, where)
-        return people.group_by(quoted(key)).subquery("tightrope_numbered")
-    read = [quoted(name) for name in sorted(column.name for column in shape.columns)]
-    values = shape.row_places() if shape.people else shape.row_values()
-    named = _named(values)
-    groups = [quoted(one.alias) for one in named]
-    if not values:  # the rows of a person are all alike
-        rows = _where(exp.select(quoted(key), *read), table, where)
-        return _chosen(rows, key, read, read or [quoted(key)])
-    parts = [
-        quoted(key),
-        *(
-            group if _is_text(shape, value) else exp.cast(group, "TEXT")
-            for group, value in zip(groups, values, strict=True)
-        ),
-    ]
-    if shape.people:  # somebody counts once in each of several groups
-        rows = _where(exp.select(quoted(key), *named).distinct(), table, where)
-        read = groups
-    else:
-        # Of rows that are alike each is as likely to count as any other: they are numbered.
-        cells = _where(exp.select(quoted(key), *read, *named), table, where)
-        copy = row_number([quoted(key), *groups], read, _COPY)
-        rows = exp.select(exp.Star(), copy).from_(cells.subquery("tightrope_cells"))
-        parts.append(exp.cast(quoted(_COPY), "TEXT"))
-    order = [exp.Anonymous(this=_HASH, expressions=parts), *read]
-    return _chosen(rows, key, read, order)
-
-
 def _named(values: list[Any]) -> list[Any]:
     """Return pieces of SQL with the names that they have one level further out."""
     return [exp.alias_(x, group_column(k), quoted=True) for k, x in enumerate(values)]
-
-
-def _chosen(rows: Any, key: str, read: list[Any], order: list[Any]) -> Any:
-    """Return rows with their number among those of their person, in an order."""
-    number = row_number([quoted(key)], order, ROW_NUMBER)
-    numbered = exp.select(*(column.copy() for column in read), number)
-    return numbered.from_(rows.subquery("tightrope_own")).subquery("tightrope_numbered")
 
 
 def _where(select: Any, table: Any, where: Any) -> Any:

@@ -345,7 +345,7 @@ select count(*) from (select person, sum(cost) as spent from visits group by per
 select region, count(*) from people where id in (select person from visits) group by region;
 -- refused: table 'people' is joined with itself, which is not offered
 select a.region, count(*) from people a, people b where a.age = b.age group by a.region;
--- refused: a subquery groups by the person alone, and its numbers are one for
+-- answered
 select region, n from (select region, count(*) as n from people group by region) as t where n > 100;
 -- refused: the question must be one SELECT, got UNION: nothing else is
 select count(*) from people union all select count(*) from visits;
@@ -377,3 +377,51 @@ select region, approx_count_distinct(city) from people group by region;
 select count(*) from people tablesample 10 percent;
 -- refused: column 'id' is not declared (declared: person, clinic, kind, cost,
 select id, count(*) from visits group by id;
+
+-- topic: as it was written last week
+-- answered
+select count(*) from people where joined < date '2015-01-01' + interval '1 year';
+-- answered
+select count(*) from people where joined > date '2020-12-31' - interval 30 day;
+-- answered
+select count(*) from people where region in (select 'north' union all select 'south');
+-- answered
+select count(*) from people where region in (values ('north'), ('south'));
+-- answered
+select region, sex, count(*) from people group by all;
+-- answered
+select sum(age > 40) as above_40 from people;
+-- answered
+select p.region, count(*) from people p right join visits v on p.id = v.person group by p.region;
+-- answered
+select p.region, count(distinct v.person) from visits v, people p where v.person = p.id and p.age > 40 group by p.region;
+-- answered
+with t as (select region, count(*) as n from people group by region) select region, n, n * 100.0 / sum(n) over () as percent from t;
+-- answered
+with t as (select region, count(*) as n from people group by region) select region, n from t where n > 100 order by n desc limit 2;
+-- answered
+select t.region, round(t.mean, 1) as mean from (select region, avg(income) as mean from people group by 1) t;
+-- answered
+select band, share from (select case when age < 65 then 'young' else 'old' end as band, count(*) * 1.0 / sum(count(*)) over () as share from people group by band) s;
+-- answered
+select coalesce(education, 'unknown') as level, count(*) from people group by 1;
+-- answered
+select count(*) filter (where age >= 65) / nullif(count(*), 0)::numeric as share from people;
+-- answered
+select date_part('month', joined) as m, count(*) from people group by 1 order by 1;
+-- answered
+select region, round(100.0 * count(*) / sum(count(*)) over (), 1) as percent from people group by region order by percent desc;
+-- answered
+select avg(case when smokes then 1.0 else 0 end) as share from people;
+-- answered
+select count(*) from people where region ilike 'n%' and age not between 18 and 30;
+-- answered
+select kind, count(*) as n, sum(cost) as spent from visits where day >= date '2023-01-01' - interval 1 quarter group by kind having count(*) > 50;
+-- refused: EXISTS asks a second table
+select count(*) from people p where exists (select 1 from visits v where v.person = p.id and v.cost > 100);
+-- answered
+select count(*) from people p left join (select person, count(*) as n from visits where cost > 100 group by person) e on p.id = e.person where e.n > 0;
+-- refused: a subquery groups by the person alone, and its numbers are one for
+select sum(n) from (select region, count(*) as n from people group by region) as t;
+-- refused: windows are over
+select ntile(4) over (order by income) from people;

@@ -303,7 +303,7 @@ def test_the_contributions_rule_is_part_of_the_query():
     assert 'ROW_NUMBER() OVER (PARTITION BY "id"' in built
     assert '"tightrope_row" <= 3' in built
     people = question_text(read_shape("select count(distinct id) from visits", FACTS))
-    assert '"tightrope_row" <= 1' in people
+    assert 'SELECT DISTINCT "id"' in people
 
 
 def test_names_are_quoted_in_the_dialect():
@@ -324,7 +324,6 @@ def test_names_are_quoted_in_the_dialect():
         "select count(*) from people where age between symmetric 3 and 1",
         "select count(*) from people as p(x, y)",
         "select count(*) from a.b.people",
-        "select region, count(*) from people group by all",
     ],
 )
 def test_a_property_that_is_not_listed_is_refused(sql):

@@ -2,13 +2,16 @@
 
 import pyarrow
 import pytest
+import sqlglot
 
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts, read_facts
 from tightrope.publish.scopes import scope_of
 from tightrope.publish.sealed import SealedQuery
 from tightrope.publish.sources import open_source
+from tightrope.publish.sql_from import without_layer
 from tightrope.publish.sql_reader import read_shapes
+from tightrope.publish.sql_spelling import spelled_alike
 
 TEXT = """
 [tables.people]
@@ -221,3 +224,65 @@ def test_joins_that_are_not_many_to_one_are_refused(town, tmp_path):
 def test_a_public_table_has_a_key_and_a_source():
     with pytest.raises(InputError, match="must have a source, and the key"):
         parse_facts("[tables.areas]\npublic = true")
+
+
+def test_a_layer_around_groups_is_the_question_that_it_is_about():
+    inner = "select region, count(*) as n from people group by region"
+    layered = (
+        f"with t as ({inner}) select region, n * 2 as m from t where n > 9 order by m"
+    )
+    plain = (
+        "select region, count(*) * 2 as m from people group by region having count(*) > 9 "
+        "order by m"
+    )
+    merged = without_layer(sqlglot.parse_one(layered)).sql()
+    merged = merged.replace("(COUNT(*))", "COUNT(*)").replace(
+        "region AS region", "region"
+    )
+    assert merged == sqlglot.parse_one(plain).sql()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # An aggregate of published numbers, another choice of lines, and windows on chosen lines.
+        "select max(n) from (select a, count(*) as n from t group by a) g",
+        "select a, n from (select a, count(*) as n from t group by a limit 2) g",
+        "select n / sum(n) over () from (select a, count(*) as n from t group by a) g where n > 1",
+        "select a, n from (select a, count(*) as n from t group by rollup(a)) g",
+    ],
+)
+def test_other_layers_stay(sql):
+    tree = sqlglot.parse_one(sql)
+    assert without_layer(tree) is tree
+
+
+SPELLED = {
+    "select 1 from t where d < date '2024-01-31' + interval 1 month": "'2024-02-29'",
+    "select 1 from t where d < date '2024-03-31' - interval '1 quarter'": "'2023-12-31'",
+    "select 1 from t where d < date '2024-02-29' - interval 1 year": "'2023-02-28'",
+    "select 1 from t where d < date '2024-01-01' - interval 2 weeks": "'2023-12-18'",
+    "select 1 from t where a in (values (1), (2))": "a IN (1, 2)",
+    "select a, sum(b) from t group by all": "GROUP BY a",
+    "select 1 from t, u where t.a = u.b and t.c > 1": "JOIN u ON t.a = u.b WHERE t.c > 1",
+    "select 1 from t, u where t.a = u.b": "JOIN u ON t.a = u.b",
+}
+AS_WRITTEN = [
+    "SELECT 1 FROM t WHERE d < CAST('9999-12-31' AS DATE) + INTERVAL '1' DAY",
+    "SELECT 1 FROM t WHERE d < CAST('2024-01-01' AS DATE) + INTERVAL '1' HOUR",
+    "SELECT 1 FROM t WHERE d < CAST('soon' AS DATE) + INTERVAL '1' DAY",
+    "SELECT 1 FROM t WHERE a IN (SELECT b FROM u)",
+    "SELECT 1 FROM t WHERE a IN (VALUES (1, 2))",
+    "SELECT 1 FROM t, u WHERE t.a > u.b",
+    "SELECT 1 FROM t, u WHERE a = b",
+]
+
+
+@pytest.mark.parametrize("sql", SPELLED)
+def test_spellings_of_one_thing_are_one(sql):
+    assert SPELLED[sql] in sqlglot.parse_one(sql).transform(spelled_alike).sql()
+
+
+@pytest.mark.parametrize("sql", AS_WRITTEN)
+def test_what_is_something_else_stays(sql):
+    assert sqlglot.parse_one(sql).transform(spelled_alike).sql() == sql

@@ -300,6 +300,8 @@ class Shape:
     uses_values: ClassVar[bool] = False
     #: Whether the shape needs a δ: it shows what nobody declared.
     needs_delta: ClassVar[bool] = False
+    #: Whether its numbers are sums over rows.
+    adds_up: ClassVar[bool] = True
     #: Whether only rows with a value in the column take part.
     needs_value: ClassVar[bool] = False
 
@@ -648,10 +650,13 @@ class Shape:
         return conditions
 
     def people_count(self) -> Any:
-        """Return how many people there are, as SQL: those whose first row is there."""
-        if self.table.person is None:
+        """Return how many people there are, as SQL: those whose first row is there.
+
+        Of groups, people may have rows in several: there the rows count, not the people.
+        """
+        if self.table.person is None or self.rows_per_person == 1 or self.axes:
             return number_of(None)
-        return number_of(quoted(ROW_NUMBER).eq(1))
+        return FIRST_ROWS.copy()
 
     # -- answers and draws ----------------------------------------------------------------
 
@@ -848,9 +853,11 @@ def number_of(condition: Any) -> exp.Expression:
     """Return how many rows a condition holds for, as SQL."""
     if condition is None:
         return exp.Count(this=exp.Star())
-    one = exp.case().when(condition.copy(), exp.convert(1)).else_(exp.convert(0))
-    # Over no rows at all SUM is NULL, not 0.
-    return exp.Coalesce(this=exp.Sum(this=one), expressions=[exp.convert(0)])
+    return exp.Count(this=exp.case().when(condition.copy(), exp.convert(1)))
+
+
+#: The number of people in numbered rows, as SQL: that of first rows.
+FIRST_ROWS = number_of(quoted(ROW_NUMBER).eq(1))
 
 
 def clamped(

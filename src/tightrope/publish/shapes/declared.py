@@ -38,6 +38,8 @@ class Declared(Shape, kind="declared"):
 
     expression: exp.Expression | None = None
 
+    adds_up = False
+
     @classmethod
     def of_target(cls, node: Any, reader: ConditionReader, known: str) -> Parsed:
         """Return the fields of the shape for one value that no row can make fail."""

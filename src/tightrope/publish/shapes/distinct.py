@@ -21,6 +21,8 @@ class DistinctValues(Shape, kind="distinct values"):
     by one at most. No value has to be declared.
     """
 
+    adds_up = False
+
     @classmethod
     def accept(cls, node: Any, reader: ConditionReader) -> Parsed | None:
         """Accept COUNT(DISTINCT c) of a column that does not say whose row it is."""

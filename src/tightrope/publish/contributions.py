@@ -1,0 +1,165 @@
+"""Which rows of a person count: as many as ``contributions`` allows, by a keyed hash.
+
+The rows of each person are numbered in the order of a keyed hash, and the first ones count. So
+which ones depends on that person's rows alone, every row is kept as likely as any other one of
+that person, and no value or group is favoured.
+
+Hashing and sorting all rows takes many times as long as most questions. A database that runs a
+subquery once and keeps its rows is therefore asked for the people who have too many rows, and
+numbers only theirs: the rows of everybody else count without a number. Numbers for people who have
+few rows would keep all of these, so the answer is the same row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from tightrope.publish.relations import ROW_NUMBER, row_number
+from tightrope.publish.sql_pieces import quoted
+
+#: In the words of SQL: the hash that a source has for a secret, texts and whole numbers.
+KEYED_HASH = "KEYED_HASH"
+#: The number of a row among those of its person that are alike.
+_COPY = "tightrope_copy"
+#: Whose totals they are, and of how many rows.
+_OWNER = "tightrope_owner"
+_SIZE = "tightrope_size"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How rows of a person are chosen.
+
+    Attributes
+    ----------
+    key
+        The column that says whose row it is; it is never NULL here.
+    most
+        How many rows of a person count.
+    kept
+        The columns of a row that are read later.
+    parts
+        What a row is hashed by, as SQL: whole numbers as casts, texts as columns. Where there is
+        nothing, the rows of a person are all alike.
+    is_distinct
+        Whether no two rows of a person have the same parts.
+    is_quick
+        Whether the rows of people with few rows count without a number.
+    """
+
+    key: str
+    most: int
+    kept: tuple[str, ...]
+    parts: tuple[Any, ...]
+    is_distinct: bool = False
+    is_quick: bool = False
+
+    def bounded(self, rows: Any, targets: Sequence[Any]) -> Any:
+        """Return the rows that count, as SQL behind FROM.
+
+        Parameters
+        ----------
+        rows
+            All rows, as a SELECT.
+        targets
+            What is computed of them later.
+        """
+        # Who is somebody's first row is known of numbered rows alone.
+        if not self.is_quick or any(_is_of_numbers(target) for target in targets):
+            return self._first(rows).subquery("tightrope_numbered")
+        own = exp.to_table("tightrope_own")
+        crowded = exp.select(exp.alias_(quoted(self.key), _OWNER, quoted=True))
+        crowded = crowded.from_(own.copy()).group_by(quoted(self.key))
+        crowded = crowded.having(exp.Count(this=exp.Star()) > self.most)
+        kept = [quoted(name) for name in (self.key, *self.kept)]
+        everybody = exp.select(exp.Star()).from_(own)
+        same = quoted(self.key).eq(quoted(_OWNER))
+        light = exp.select(*kept).from_(own.copy())
+        light = light.join("tightrope_crowded", on=same, join_type="left")
+        light = light.where(quoted(_OWNER).is_(exp.null()))
+        heavy = self._first(everybody.join("tightrope_crowded", on=same))
+        numbered = exp.select(*kept).from_(heavy.subquery("tightrope_kept"))
+        both = exp.union(light, numbered, distinct=False)
+        # Kept, and not run twice: what a view computes may differ from one time to the next.
+        both = both.with_("tightrope_own", rows, materialized=True)
+        both = both.with_("tightrope_crowded", crowded, materialized=True)
+        return both.subquery("tightrope_bounded")
+
+    def totals(self, rows: Any, sums: Sequence[Any], names: Sequence[str]) -> Any:
+        """Return sums over the rows of each person that count, as SQL behind FROM.
+
+        Parameters
+        ----------
+        rows
+            All rows, as a SELECT.
+        sums
+            What is added up, as SQL.
+        names
+            What the sums are called.
+        """
+        key = quoted(self.key)
+        told = _named(sums, names)
+        if not self.parts:  # whichever rows count, they are as many
+            told = [one.transform(self._at_most) for one in told]
+            people = exp.select(key, *told).from_(rows.subquery("tightrope_own"))
+            return people.group_by(key.copy()).subquery("tightrope_totals")
+        size = exp.alias_(exp.Count(this=exp.Star()), _SIZE, quoted=True)
+        owner = exp.alias_(key, _OWNER, quoted=True)
+        people = exp.select(owner, size, *told).from_(rows.subquery("tightrope_own"))
+        people = people.group_by(key.copy())
+        kept = [quoted(name) for name in names]
+        back = exp.alias_(quoted(_OWNER), self.key, quoted=True)
+        light = exp.select(back, *kept).from_("tightrope_people")
+        light = light.where(quoted(_SIZE) <= self.most)
+        # People with few rows have their totals; where nobody has more, no row is read again.
+        crowded = exp.select(quoted(_OWNER)).from_("tightrope_people")
+        crowded = crowded.where(quoted(_SIZE) > self.most).subquery("tightrope_crowded")
+        everybody = exp.select(exp.Star()).from_(rows.subquery("tightrope_all"))
+        same = quoted(self.key).eq(quoted(_OWNER))
+        first = self._first(everybody.join(crowded, on=same)).subquery("tightrope_kept")
+        heavy = exp.select(key.copy(), *_named(sums, names)).from_(first)
+        both = exp.union(light, heavy.group_by(key.copy()), distinct=False)
+        both = both.with_("tightrope_people", people, materialized=True)
+        return both.subquery("tightrope_totals")
+
+    def _at_most(self, node: Any) -> Any:
+        """Return a number of rows of one person as the number of those that count."""
+        if isinstance(node, exp.Count):
+            return exp.Least(this=node, expressions=[exp.convert(self.most)])
+        return node
+
+    def _first(self, rows: Any) -> Any:
+        """Return the first rows of each person with their numbers, as a SELECT."""
+        kept = [quoted(name) for name in self.kept]
+        key = quoted(self.key)
+        order: list[Any] = kept or [key]
+        if self.parts:
+            parts = [part.copy() for part in self.parts]
+            if not self.is_distinct:
+                # Of rows that are alike each is as likely to count as any other: they are numbered.
+                alike = [part.find(exp.Column) for part in self.parts]
+                copy = row_number(alike, kept, _COPY)
+                cells = rows.subquery("tightrope_cells")
+                rows = exp.select(exp.Star(), copy).from_(cells)
+                parts.append(exp.cast(quoted(_COPY), "TEXT"))
+            order = [exp.Anonymous(this=KEYED_HASH, expressions=parts), *kept]
+        number = row_number([key], order, ROW_NUMBER)
+        numbered = exp.select(key.copy(), *(column.copy() for column in kept), number)
+        numbered = numbered.from_(rows.subquery("tightrope_own"))
+        first = exp.select(exp.Star()).from_(numbered.subquery("tightrope_each"))
+        # The contribution bound: privacy per person rests on this condition.
+        return first.where(quoted(ROW_NUMBER) <= self.most)
+
+
+def _named(sums: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    pairs = zip(sums, names, strict=True)
+    return [exp.alias_(total.copy(), name, quoted=True) for total, name in pairs]
+
+
+def _is_of_numbers(target: Any) -> bool:
+    """Whether a piece of SQL reads the numbers of rows."""
+    return any(column.name == ROW_NUMBER for column in target.find_all(exp.Column))
