@@ -8,24 +8,51 @@ import sys
 import time
 from pathlib import Path
 
-from tightrope.asking import ask_all, plan
+from tightrope.asking import ask, ask_all, plan
 from tightrope.asking.planning import read_job
+from tightrope.errors import InputError
 from tightrope.publish import Ledger
+from tightrope.publish.sealed import SealedQuery
 
 
-def raise_child(job: object, out: Path) -> int:
-    """Fork a process that asks all questions; what leaves it is a line of the file."""
+def raise_child(job: object, out: Path, *, is_killed: bool = False) -> int:
+    """Fork a process that asks all questions; what leaves it is a line of the file.
+
+    One that is killed ends itself between its charge and its draw.
+    """
     child = os.fork()
     if child:
         return child
+    if is_killed:
+        SealedQuery.draw = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
     try:
         told = [[one.records(), one.fresh] for one in ask_all(job)]
         with out.open("a") as file:
             file.write(json.dumps(told) + "\n")
+    except InputError as refused:
+        with out.open("a") as file:
+            file.write(json.dumps(str(refused)) + "\n")
+        os._exit(2)
     except BaseException as wrong:
         Path(f"{out}.crash").write_text(repr(wrong))
         os._exit(5)
     os._exit(0)
+
+
+def race(work: dict[str, object], text: str) -> None:
+    """Let processes sharpen one answer at the same time, the first of them killed on its way."""
+    asked = {"data": work["data"], "facts": work["facts"], "ledger": work["ledger"]}
+    ask(text, epsilon="0.25", key="chain", **asked)
+    jobs = [plan([text], epsilon=level, key="chain", **asked) for level in work["race"]]
+    out = Path(work["out"])
+    children = [
+        raise_child(job, out, is_killed=place == 0) for place, job in enumerate(jobs)
+    ]
+    codes = [os.waitpid(child, 0)[1] for child in children]
+    # Whoever was killed comes back, as do the others.
+    for job in jobs:
+        os.waitpid(raise_child(job, out), 0)
+    print(json.dumps({"killed": codes.count(signal.SIGKILL)}))
 
 
 def main() -> None:
@@ -38,6 +65,9 @@ def main() -> None:
             return plan([text], levels=work["levels"], key="chain", **asked)
         return plan(read_job(text), epsilon=1, **asked)
 
+    if "race" in work:
+        race(work, text)
+        return
     started = time.perf_counter()
     os.waitpid(
         raise_child(job(work["ledger"] + ".trial"), Path(work["out"] + ".trial")), 0

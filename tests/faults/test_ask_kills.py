@@ -6,6 +6,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from tightrope.publish import Ledger
 
@@ -30,8 +31,8 @@ sex = { values = ["f", "m"] }
 CHAIN = "select sex, count(*) as n from people group by sex"
 
 
-def killed_askers(folder: Path, job: str, facts: str, **more: object) -> Ledger:
-    """Let processes ask, kill them, and check that whoever got through saw the same answers."""
+def asked(folder: Path, job: str, facts: str, **more: object) -> tuple[int, list[Any]]:
+    """Let processes ask; return how many were killed, and what left the others."""
     rows = "\n".join(f"{20 + i % 41},{'fm'[i % 2]}" for i in range(200))
     for name, text in {
         "job.sql": job,
@@ -66,8 +67,14 @@ def killed_askers(folder: Path, job: str, facts: str, **more: object) -> Ledger:
     assert not list(folder.glob("*.crash")), [
         p.read_text() for p in folder.glob("*.crash")
     ]
-    assert json.loads(done.stdout)["killed"] > 0
     left = [json.loads(line) for line in (folder / "left").read_text().splitlines()]
+    return json.loads(done.stdout)["killed"], left
+
+
+def killed_askers(folder: Path, job: str, facts: str, **more: object) -> Ledger:
+    """Let processes ask, kill them, and check that whoever got through saw the same answers."""
+    killed, left = asked(folder, job, facts, **more)
+    assert killed > 0
     assert left
     for told in left:
         assert [records for records, _ in told] == [records for records, _ in left[0]]
@@ -94,3 +101,26 @@ def test_a_chain_that_is_killed_is_drawn_and_paid_once(tmp_path):
     kinds = [entry.kind for entry in book.entries()]
     assert kinds.count("charge") == 4
     assert book.verify().intact
+
+
+def test_processes_that_sharpen_one_answer_at_once(tmp_path):
+    """One draws, whoever is killed after the charge is finished later, nobody draws again."""
+    frozen = FACTS.replace("population", "frozen = true\npopulation")
+    killed, left = asked(tmp_path, CHAIN, frozen, race=["1", "0.5", "1"])
+    book = Ledger(tmp_path / "ledger.db")
+    answers, waiting = book.paid()
+    paid = [Fraction(entry.body["level"]) for entry in answers]
+    # The chain holds increasing levels, each drawn once under one charge, and costs its last.
+    assert paid == sorted(set(paid))
+    assert not waiting
+    assert book.remaining("table people") == 3 - paid[-1]
+    kinds = [entry.kind for entry in book.entries()]
+    assert kinds.count("charge") == kinds.count("answer") == len(paid)
+    assert book.verify().intact
+    # Everybody who was answered at a level was told the same numbers.
+    told = [line[0][0] for line in left if not isinstance(line, str)]
+    assert len({json.dumps(one) for one in told}) <= len(paid) - 1
+    assert told
+    refused = [line for line in left if isinstance(line, str)]
+    assert all("another request" in x or "published at" in x for x in refused)
+    assert killed <= 1

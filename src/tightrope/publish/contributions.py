@@ -116,8 +116,8 @@ class Choice:
         light = exp.select(back, *kept).from_("tightrope_people")
         light = light.where(quoted(_SIZE) <= self.most)
         # People with few rows have their totals; where nobody has more, no row is read again.
-        crowded = exp.select(quoted(_OWNER)).from_("tightrope_people")
-        crowded = crowded.where(quoted(_SIZE) > self.most).subquery("tightrope_crowded")
+        large = exp.select(quoted(_OWNER)).from_("tightrope_people")
+        crowded = large.where(quoted(_SIZE) > self.most).subquery("tightrope_crowded")
         everybody = exp.select(exp.Star()).from_(rows.subquery("tightrope_all"))
         same = quoted(self.key).eq(quoted(_OWNER))
         first = self._first(everybody.join(crowded, on=same)).subquery("tightrope_kept")
