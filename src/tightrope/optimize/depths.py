@@ -30,7 +30,7 @@ from tightrope.optimize.orbits import expanded
 from tightrope.optimize.problem import Floats, Ints
 from tightrope.optimize.progress import Stopped
 from tightrope.optimize.result import Design
-from tightrope.optimize.solvers import finished
+from tightrope.optimize.solvers import finished, too_many
 from tightrope.optimize.task import RoutePlan, Task
 from tightrope.optimize.unbounded import unbounded_route, worst_case
 
@@ -112,7 +112,7 @@ def depths_route(task: Task) -> RoutePlan | str:
     >>> from tightrope.queries import query
     >>> task = Task.of(query("counts(50,2)").graph, 2, prior="uniform", loss="distance")
     >>> depths_route(task).reason
-    'the answers look alike but near the ends: columns up to 5 away'
+    'the answers look alike but near the ends: columns up to 6 away'
     """
     graph = task.graph
     consumer = task.consumer
@@ -120,11 +120,17 @@ def depths_route(task: Task) -> RoutePlan | str:
         return "prices by depth are for a uniform prior"
     if consumer.loss.name not in ("binary", "absolute", "squared", "distance"):
         return f"the {consumer.loss.name} loss may differ between alike answers"
-    if graph.size <= task.settings.window_answers:
+    few = task.settings.window_answers
+    if graph.size <= few:
         return f"{graph.size} answers are few enough for the engine"
     depths = graph.depths
     if depths is None:
         return f"{graph.name} is neither a box nor a simplex"
+    group = None if too_many(task) else task.symmetries
+    # With one column for each orbit the engine takes 4 s for 390,000 pairs of answer and orbit,
+    # and over 30 s for 910,000.
+    if group is not None and graph.size * group.orbit_count <= few**2 // 2:
+        return f"{group.orbit_count} orbits of answers are few enough for the engine"
     noise = UnboundedNoise(graph, task.epsilon)
     needed = _radius(noise, task.consumer.loss.name)
     radius = needed

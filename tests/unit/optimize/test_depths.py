@@ -84,7 +84,13 @@ def test_many_answers_keep_noise_without_ends():
         (StrongProduct([PathPower(40)] * 2), "uniform", np.eye(1600), "may differ"),
         (StrongProduct([PathPower(40), PathPower(41)]), "uniform", "binary", "neither"),
         (PathPower(1200, 2), "geometric(.1)", "binary", "uniform prior"),
-        (StrongProduct([PathPower(9)] * 2), "uniform", "binary", "few enough"),
+        (StrongProduct([PathPower(9)] * 2), "uniform", "binary", "81 answers are few"),
+        (
+            StrongProduct([PathPower(35)] * 2),
+            "uniform",
+            "binary",
+            "171 orbits of answers",
+        ),
         (StrongProduct([PathPower(30)] * 3), "uniform", "squared", "too many answers"),
     ],
 )
