@@ -682,8 +682,8 @@ def run(say: Callable[[str], None] = print) -> dict[str, Any]:
         row = job.row()
         rows.append(row)
         ratio = row["ours"] / row["floor"]
-        told = f"{job.kind}, {job.relation}, ε = {job.epsilon}: {ratio:.4f} floors"
-        say(f"[{number}/{len(everything)}] {told}")
+        progress = f"{job.kind}, {job.relation}, ε = {job.epsilon}: {ratio:.4f} floors"
+        say(f"[{number}/{len(everything)}] {progress}")
     many = len(JOBS)
     others = [row.row() for row in beside()]
     return {"jobs": rows[:many], "mirrored": rows[many:], "beside": others}
@@ -718,10 +718,10 @@ def job_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         "|---" * (len(head) + len(titles)) + "|",
     ]
     for row, ratio in zip(rows, ratios, strict=True):
-        told = f"{ratio:.3f}" if ratio <= CLOSE else f"**{ratio:.3g}**"
+        quotient = f"{ratio:.3f}" if ratio <= CLOSE else f"**{ratio:.3g}**"
         cells = [row[key] for key in ("relation", "epsilon", "measure")]
         cells = [f"{row['kind']}: {row['job']}", *cells]
-        cells += [_short(row["floor"]), row["theorem"], _short(row["ours"]), told]
+        cells += [_short(row["floor"]), row["theorem"], _short(row["ours"]), quotient]
         cells += [_short(row["others"].get(key)) for key in titles]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, ""]
@@ -757,9 +757,14 @@ def beside_section(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         "|---" * 8 + "|",
     ]
     for row, ratio in zip(rows, ratios, strict=True):
-        told = f"{ratio:.3f}" if ratio <= REACHED else f"**{ratio:.3f}**"
+        quotient = f"{ratio:.3f}" if ratio <= REACHED else f"**{ratio:.3f}**"
         cells = [row[key] for key in ("job", "relation", "epsilon", "measure")]
-        cells += [_short(row["reachable"]), row["source"], _short(row["ours"]), told]
+        cells += [
+            _short(row["reachable"]),
+            row["source"],
+            _short(row["ours"]),
+            quotient,
+        ]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, "", NOT_REACHED]
 

@@ -31,7 +31,7 @@ from tightrope.publish.shapes.base import (
 )
 from tightrope.publish.shapes.count import Count
 from tightrope.publish.shapes.sum import Sum
-from tightrope.publish.sql_pieces import ConditionReader, bare, conjuncts, present
+from tightrope.publish.sql_pieces import conjuncts, present
 from tightrope.queries import Neighbours
 from tightrope.texts import bound_text
 
@@ -61,13 +61,7 @@ class Mean(Sum, kind="mean"):
     shows: tuple[str, ...] = ("mean",)
 
     absorbs = True
-
-    @classmethod
-    def accept(cls, node: Any, reader: ConditionReader) -> Parsed | None:
-        """Accept AVG of a column."""
-        if isinstance(node, exp.Avg) and isinstance(bare(node.this), exp.Column):
-            return {"column": reader.column(node.this)}
-        return None
+    aggregate = exp.Avg
 
     @classmethod
     def keeps_its_graph(cls, fields: Parsed) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -34,11 +34,13 @@ class Sum(Shape, kind="sum"):
     """The sum of a column, each value moved to the nearest declared bound."""
 
     uses_values = True
+    #: The SQL that asks for it.
+    aggregate: ClassVar[type[exp.Expression]] = exp.Sum
 
     @classmethod
     def accept(cls, node: Any, reader: ConditionReader) -> Parsed | None:
-        """Accept SUM of a column."""
-        if isinstance(node, exp.Sum) and isinstance(bare(node.this), exp.Column):
+        """Accept the aggregate of a column."""
+        if isinstance(node, cls.aggregate) and isinstance(bare(node.this), exp.Column):
             return {"column": reader.column(node.this)}
         return None
 
