@@ -16,6 +16,10 @@ PROOF_PACKAGES := coq ocaml-nox ocaml-findlib libzarith-ocaml-dev
 QUICK_TESTS := src/tightrope tests/unit/channels tests/unit/publish \
   tests/interfaces/test_docstrings.py
 
+# Tests and commands start hundreds of processes. Without bytecode on the disk each of them would
+# compile every library anew, which takes longer than `tightrope ask` itself.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install demo check test test-others proofs lint format docs dist bench ablate mutate lock clean debian-packages
