@@ -15,7 +15,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.asking import plan
-from tightrope.asking.answers import published_text
+from tightrope.asking.answers import published_numbers
 from tightrope.asking.cache import drawn_from
 from tightrope.asking.jobs import QuestionSpec
 from tightrope.certify import certify
@@ -238,7 +238,7 @@ def test_the_distance_from_the_floor_is_told(run):
 def test_a_receipt_tells_the_numbers_again():
     answer = tr.ask(CUBE, epsilon="1/2", facts="tightrope.toml")
     receipt = json.loads(json.dumps(answer.releases[0].receipt))
-    told = published_text(receipt, drawn_from(receipt))
+    told = str(published_numbers(receipt, drawn_from(receipt)))
     for _, numbers in answer.rows:
         assert str(numbers[0]) in told
 

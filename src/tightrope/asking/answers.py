@@ -651,13 +651,43 @@ def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
     return [text for pair in zip(texts, more, strict=True) for text in pair]
 
 
-def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[Any]) -> str:
-    """Say what was published with a receipt: every number and its interval, by the groups.
+@dataclass(frozen=True)
+class PublishedNumbers:
+    """The numbers of a receipt as texts.
+
+    Attributes
+    ----------
+    tables
+        For each table its lines: the name of a group, and its numbers with their margins.
+    level
+        The probability of the intervals; empty where there are none.
+
+    Examples
+    --------
+    >>> print(PublishedNumbers(((("f", "3 ± 1"), ("m", "5 ± 1")), (("all", "8 ± 1"),)), "95 %"))
+    f: 3 ± 1, m: 5 ± 1; all: 8 ± 1 (95 %)
+    """
+
+    tables: tuple[tuple[tuple[str, str], ...], ...]
+    level: str = ""
+
+    def __str__(self) -> str:
+        texts = (
+            ", ".join(": ".join(filter(None, line)) for line in table)
+            for table in self.tables
+        )
+        return "; ".join(texts) + (f" ({self.level})" if self.level else "")
+
+
+def published_numbers(
+    receipt: Mapping[str, Any], mechanisms: Sequence[Any]
+) -> PublishedNumbers:
+    """Return what was published with a receipt: every number and its interval, by the groups.
 
     What cannot be computed, as without its mechanism, is shown as it was drawn.
 
-    >>> published_text({"answer": 3, "reading": {"kind": "sum", "offset": 20}}, [None])
-    '23'
+    >>> print(published_numbers({"answer": 3, "reading": {"kind": "sum", "offset": 20}}, [None]))
+    23
     """
     drawn = receipt["answer"]
     confidence = Fraction(19, 20)
@@ -669,17 +699,37 @@ def published_text(receipt: Mapping[str, Any], mechanisms: Sequence[Any]) -> str
         rows = estimates(known, noises, read_label(drawn), confidence)
     except (TightropeError, LookupError, TypeError, ValueError):
         # An entry of another version may say what is not known here: no list fails on it.
-        return label_text(tuple(drawn) if isinstance(drawn, list) else drawn)
-    lines = (": ".join(filter(None, [label_text(name), ", ".join(map(str, cells))]))
-             for name, cells in rows.items())  # fmt: skip
-    numbers = [one for cells in rows.values() for one in cells]
+        text = label_text(tuple(drawn) if isinstance(drawn, list) else drawn)
+        return PublishedNumbers(((("", text),),))
+    if not rows:
+        return PublishedNumbers(((("", "no group was large enough"),),))
+
+    # Only lines of several tables begin with the place of their table.
+    is_job = known.job is not None and len(known.job.sets) > 1
+    tables: dict[Any, list[tuple[str, str]]] = {}
+    for names, cells in rows.items():
+        place = names[0] if is_job else 0
+        groups = names[1:] if is_job else names
+        tables.setdefault(place, []).append((
+            _group(groups) or ("all" if is_job else ""),
+            ", ".join(map(str, cells)),
+        ))  # fmt: skip
+    numbers = [number for cells in rows.values() for number in cells]
     each = " each" if len(numbers) > 1 else ""
-    level = (
-        f" ({float(confidence * 100):g} %{each})"
-        if any(x.low is not None for x in numbers)
-        else ""
+    has_intervals = any(number.low is not None for number in numbers)
+    return PublishedNumbers(
+        tuple(map(tuple, tables.values())),
+        f"{float(confidence * 100):g} %{each}" if has_intervals else "",
     )
-    return ", ".join(lines) + level if rows else "no group was large enough"
+
+
+def _group(names: Sequence[Any]) -> str:
+    """Return the name of a group; columns that its table sums over are left out.
+
+    >>> _group(("north", "f")), _group(("north", None))
+    ('north × f', 'north')
+    """
+    return " × ".join(str(name) for name in names if name is not None)
 
 
 def _plain(value: Any) -> Any:

@@ -80,12 +80,12 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
 
 def _published(entry: Entry) -> str:
     """Say what was published when, to whom, for how much, and the question behind it."""
-    from tightrope.asking.answers import published_text
+    from tightrope.asking.answers import published_numbers
     from tightrope.asking.cache import drawn_from
     from tightrope.publish.accounts import shown
 
     body = entry.body
-    answer = published_text(body, drawn_from(body))
+    answer = str(published_numbers(body, drawn_from(body)))
     cost = shown(Fraction(body["charges"][0]["amount"]))
     user = f" by {body['user']}" if body.get("user") else ""
     return "\n".join([

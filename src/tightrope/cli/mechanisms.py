@@ -790,14 +790,16 @@ def _about_receipt(
     receipt: dict[str, Any], check: ReceiptCheck
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return what a receipt says, as data and as texts."""
-    from tightrope.asking.answers import published_text
+    from tightrope.asking.answers import published_numbers
 
     names = "answer reading interval query neighbours epsilon mechanism ledger position time"
     said = {name: receipt.get(name) for name in names.split()}
     shown = {name: value for name, value in said.items() if name != "reading"}
     # The content of a false receipt is not interpreted.
     if check.genuine and "reading" in receipt:
-        answer = published_text(receipt, [None] * len(str(said["query"]).split(", ")))
+        answer = str(
+            published_numbers(receipt, [None] * len(str(said["query"]).split(", ")))
+        )
         shown = {"answer": answer, "drawn": shown.pop("answer"), **shown}
     rows = {"genuine": "yes" if check.genuine else "no"}
     rows |= {name: str(value) for name, value in shown.items() if value is not None}

@@ -648,7 +648,7 @@ def release(
     ...
     tightrope.errors.InputError: no-such.tightrope: No such file or directory
     """
-    from tightrope.asking.answers import published_text
+    from tightrope.asking.answers import published_numbers
     from tightrope.certify import read
     from tightrope.publish.accounts import shown
     from tightrope.publish.receipts import write_receipt
@@ -670,7 +670,7 @@ def release(
         done.receipt.get("reading", ())
     )
     rows = {
-        "answer": published_text(done.receipt, [made]),
+        "answer": str(published_numbers(done.receipt, [made])),
         **({"drawn": label_text(done.answer)} if moved else {}),
         "ε": str(done.epsilon),
         **(

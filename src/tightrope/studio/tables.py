@@ -13,7 +13,7 @@ from typing import Any
 
 from tightrope.accounting.curves import delta_of
 from tightrope.asking import Plan, ask_all, plan as plan_of
-from tightrope.asking.answers import published_text
+from tightrope.asking.answers import PublishedNumbers, published_numbers
 from tightrope.asking.cache import drawn_from
 from tightrope.asking.planning import PlannedRelease
 from tightrope.epsilon import Epsilon
@@ -21,7 +21,7 @@ from tightrope.errors import TightropeError
 from tightrope.kinds import protected
 from tightrope.progress import ProgressCallback
 from tightrope.publish import Ledger, facts as public
-from tightrope.publish.accounts import Account, budget_of, shown
+from tightrope.publish.accounts import Account, budget_of, charge_of, shown
 from tightrope.publish.receipts import SigningKey, key_path, receipt_of
 from tightrope.publish.sources import dialect_of, own_name
 from tightrope.publish.store import Store
@@ -356,7 +356,13 @@ class Forecast:
 
 def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> Forecast:
     """Return the error and the price of an answer; nothing is paid and no row is read."""
-    plan = _plan(asked, asked.epsilon, progress)
+    try:
+        plan = _plan(asked, asked.epsilon, progress)
+    except FieldError:
+        # A level far above the budget may be more than any noise is proved for: the budget is
+        # what the user can do something about.
+        _check_level(asked)
+        raise
     question = plan.questions[0]
     left = plan.remaining
     # No account yet, and no budget given: the price cannot be compared with anything.
@@ -405,6 +411,19 @@ def forecast(asked: TableAsked, progress: ProgressCallback | None = None) -> For
         question.margins(plan.confidence),
         question.shares,
     )
+
+
+def _check_level(asked: TableAsked) -> None:
+    """Refuse a level above what the budget has left, as far as that is known."""
+    table = declared(asked)
+    with blame("table epsilon"):
+        cost = charge_of(Epsilon.of(asked.epsilon))
+    with blame("table ledger"):
+        book = Ledger(asked.ledger) if Store(asked.ledger).exists else None
+        account = book.account(table.account) if book else None
+    left = account.remaining if account else table.budget
+    if left is not None and cost > left:
+        raise FieldError("table epsilon", f"more than the {shown(left)} left")
 
 
 def relation_costs(asked: TableAsked) -> dict[str, str]:
@@ -469,7 +488,7 @@ def _earlier(plan: Plan, ledger: str) -> Earlier | None:
     for entry in reversed(answers):
         # Compared on the recorded request, where equal questions have equal text.
         if {name: entry.body.get(name) for name in request} == request:
-            text = published_text(entry.body, list(part.noises))
+            text = str(published_numbers(entry.body, list(part.noises)))
             several = len(plan.questions[0].parts) > 1
             key = str(entry.body["key"])
             return Earlier(
@@ -541,7 +560,7 @@ class LedgerView:
     """
 
     accounts: tuple[Account, ...] = ()
-    answers: tuple[tuple[str, dict[str, Any]], ...] = ()
+    answers: tuple[tuple[PublishedNumbers, dict[str, Any]], ...] = ()
     unanswered: tuple[str, ...] = ()
 
 
@@ -563,5 +582,8 @@ def ledger_view(ledger: str) -> LedgerView:
             for entry in reversed(answers)
             if signing
         ]
-        listed = tuple((published_text(one, drawn_from(one)), one) for one in receipts)
+        listed = tuple(
+            (published_numbers(receipt, drawn_from(receipt)), receipt)
+            for receipt in receipts
+        )
         return LedgerView(tuple(book.accounts().values()), listed, tuple(waiting))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tightrope.asking.answers import published_text
+from tightrope.asking.answers import published_numbers
 from tightrope.publish import Ledger
 from tightrope.publish.shapes import FoundGroups
 from tightrope.studio.asking import FieldError
@@ -129,7 +129,8 @@ def test_every_answer_is_listed_with_what_was_paid(sql):
     view = ledger_view("ledger.db")
     assert [account.spent for account in view.accounts] == [4]
     # What was published is listed again: the numbers of the table, not the outputs behind them.
-    ((words, _),) = view.answers
+    ((numbers, _),) = view.answers
+    words = str(numbers)
     keys = 1 if "group by" in sql else 0
     for row in found["rows"]:
         said = [", ".join(part) for part in (row[:keys], row[keys:]) if part]
@@ -162,7 +163,7 @@ def test_a_ledger_with_an_address_is_one_too():
 
 def test_no_group_that_is_large_enough_is_an_answer_too():
     nothing = {"answer": [], "reading": {"kind": FoundGroups.kind}}
-    assert published_text(nothing, [None, None]) == "no group was large enough"
+    assert str(published_numbers(nothing, [None, None])) == "no group was large enough"
 
 
 def test_cube_has_a_plan_before_it_is_paid_and_heat_maps_after():
@@ -179,12 +180,29 @@ def test_cube_has_a_plan_before_it_is_paid_and_heat_maps_after():
     margins = [int(line[1].removeprefix("± ")) for line in told.margins.lines[1:]]
     assert told.error == f"± {max(margins)} at most (95 %)"
     published = publish_answer(asked)["tables"]
+    # The list of answers has the same tables, and no name for a column that is summed over.
+    ((numbers, _),) = ledger_view("ledger.db").answers
+    assert [len(lines) for lines in numbers.tables] == [4, 2, 2, 1]
+    assert [lines[0][0] for lines in numbers.tables][1::2] == ["f", "all"]
+    assert "None" not in str(numbers)
     assert [title for title, _ in published] == ["sex × young", "sex", "young", "all"]
     assert published[0][1].count("--heat:") > published[1][1].count("--heat:") == 2
     # One table has neither.
     alone = forecast(replace(asked, sql="select count(*) from people", key=""))
     assert alone.shares == {}
     assert alone.error.startswith("± ")
+
+
+def test_level_above_the_budget_is_named_before_another_refusal():
+    sql = "select avg(nothing) from people"
+    asked = TableAsked("people.csv", "people", facts="tightrope.toml", sql=sql)
+    with pytest.raises(FieldError, match=r"more than the .* left") as refused:
+        forecast(replace(asked, epsilon="50"))
+    assert refused.value.field == "table epsilon"
+    # Within the budget the refusal is that of the question.
+    with pytest.raises(FieldError, match="nothing") as refused:
+        forecast(replace(asked, epsilon="1"))
+    assert refused.value.field == "table sql"
 
 
 def test_relation_has_a_price_where_it_is_chosen():

@@ -17,6 +17,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.asking.answers import PublishedNumbers
 from tightrope.kinds import protected
 from tightrope.progress import Progress
 from tightrope.publish.accounts import shown
@@ -630,7 +631,7 @@ class TablePanel(Panel):
             self.lines(self._accounts, [words if name else "Name a ledger above."])
 
     def _paid(
-        self, said: str, receipt: dict[str, Any]
+        self, published: PublishedNumbers, receipt: dict[str, Any]
     ) -> tuple[str | Callable[[], object], ...]:
         """Return the row of an answer, with a button that saves its receipt."""
         text = json.dumps(receipt, ensure_ascii=False, indent=1)
@@ -641,7 +642,18 @@ class TablePanel(Panel):
         made = partial(self.icon_button, "download", f"Receipt {number}", save)
         # A receipt without the wording has the compiled SQL.
         asked = str(receipt.get("asked") or receipt.get("sql", ""))
-        return said, asked, shown(price), tables.to_the_minute(receipt["time"]), made
+        when = tables.to_the_minute(receipt["time"])
+        return partial(self._numbers, published), asked, shown(price), when, made
+
+    def _numbers(self, published: PublishedNumbers) -> None:
+        """Show the numbers of a receipt: one as a text, several as a table for each grouping."""
+        if sum(map(len, published.tables)) == 1:
+            ui.label(str(published))
+            return
+        for lines in published.tables:
+            self.table(self.div("tr-groups"), (), lines)
+        if published.level:
+            self.note(f"margins at {published.level}")
 
 
 def _amount(epsilon: Fraction, delta: Fraction) -> str:
