@@ -16,8 +16,8 @@ PROOF_PACKAGES := coq ocaml-nox ocaml-findlib libzarith-ocaml-dev
 QUICK_TESTS := src/tightrope tests/unit/channels tests/unit/publish \
   tests/interfaces/test_docstrings.py
 
-# Tests and commands start hundreds of processes. Without bytecode on the disk each of them would
-# compile every library anew, which takes longer than `tightrope ask` itself.
+# Tests start commands in processes of their own. Without bytecode on the disk each of them would
+# compile every library anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
