@@ -121,7 +121,8 @@ class ArithmeticReader:
         """Whether a target is a published number as it is."""
         node = unaliased(node)
         # What is rewritten below is computed from other aggregates and not published itself.
-        if self._as_counts(node) is not None or self._linear(node) is not None:
+        rewritten = (self._as_counts(node), self._linear(node), self._defaulted(node))
+        if any(piece is not None for piece in rewritten):
             return False
         return not self._is_spread(node) and self.parse(node) is not None
 
@@ -133,6 +134,9 @@ class ArithmeticReader:
         linear = self._linear(node)
         if linear is not None:
             return self.expression(linear, title)
+        defaulted = self._defaulted(node)
+        if defaulted is not None:
+            return self.expression(defaulted, title)
         rewritten = self._as_counts(node)
         if rewritten is not None:
             counts = self.expression(rewritten, title)
@@ -297,6 +301,45 @@ class ArithmeticReader:
         if isinstance(term, exp.Neg):
             return exp.Neg(this=plain)
         return type(term)(this=plain, expression=factor.copy())
+
+    # -- sums, means and counts with a default --------------------------------------------
+
+    def _defaulted(self, node: Any) -> Any:
+        """Return SUM(COALESCE(x, c)) as SUM(x) + c * (rows without x), if it is one.
+
+        A mean is that sum divided by all rows, and a count of values with a default is one of rows.
+        """
+        inner, condition = _unfiltered(node)
+        if not isinstance(inner, exp.Sum | exp.Avg | exp.Count):
+            return None
+        value = unaliased(inner.this)
+        if not isinstance(value, exp.Coalesce) or len(value.expressions) != 1:
+            return None
+        cell = unaliased(value.this)
+        default = unaliased(value.expressions[0])
+        size = default.this if isinstance(default, exp.Neg) else default
+        if not isinstance(cell, exp.Column) or not is_number(size):
+            return None
+        if isinstance(inner, exp.Count):
+            return _counted(condition)
+        column = self.reader.column(cell)
+        if column.complete:  # nobody is without a value
+            return _filtered(type(inner)(this=cell.copy()), condition)
+        # A sum over exactly the declared people moves a missing value to the bounds, like 0.
+        # Where 0 is beyond them, only rows with a value may be added up.
+        low, high = column.value_range or (0, 0)
+        valued = None if low <= 0 <= high else exp.not_(cell.is_(exp.null()))
+        total = _filtered(exp.Sum(this=cell.copy()), condition, valued)
+        if Fraction(size.this):
+            missing = _counted(cell.is_(exp.null()), condition)
+            total = exp.Add(
+                this=total, expression=exp.Mul(this=missing, expression=default.copy())
+            )
+        if isinstance(inner, exp.Sum):
+            return total
+        # 1.0 keeps databases that divide integers without a rest from cutting the mean.
+        exact = exp.paren(total) * exp.Literal.number("1.0")
+        return exp.Div(this=exact, expression=_counted(condition))
 
     # -- sums and means of 0 and 1 --------------------------------------------------------
 
@@ -578,11 +621,15 @@ def _unfiltered(node: Any) -> tuple[Any, Any]:
 
 def _counted(*conditions: Any) -> Any:
     """Return the count of the rows that all conditions hold for, as SQL; ``None`` is none."""
-    count = exp.Count(this=exp.Star(), big_int=True)
+    return _filtered(exp.Count(this=exp.Star(), big_int=True), *conditions)
+
+
+def _filtered(aggregate: Any, *conditions: Any) -> Any:
+    """Return an aggregate of the rows that all conditions hold for; ``None`` is none."""
     both = all_of(conditions)
     if both is None:
-        return count
-    return exp.Filter(this=count, expression=exp.Where(this=both.copy()))
+        return aggregate
+    return exp.Filter(this=aggregate, expression=exp.Where(this=both.copy()))
 
 
 def _conjuncts(condition: Any) -> list[Any]:

@@ -84,6 +84,12 @@ class ConditionReader:
             raise InputError(
                 f"EXISTS asks a second table about each row: {_AS_NUMBERS}"
             )
+        subquery = node.find(exp.Subquery)
+        if subquery is not None:
+            raise InputError(
+                f"{shown_sql(subquery)} would compare rows with a number that is not published: "
+                "ask for it first, and write the published number here as a constant"
+            )
         # Functions are tabulated over declared values: running them on rows could fail on one.
         if _is_computed(node):
             return self._looked_up(node)

@@ -40,6 +40,7 @@ from tightrope.publish.sql_pieces import (
     without_default,
 )
 from tightrope.publish.sql_refusals import RowValue, unread
+from tightrope.publish.sql_scalars import without_scalars
 from tightrope.publish.sql_spelling import spelled_alike
 
 #: The shapes, for messages.
@@ -210,7 +211,7 @@ class _Reader:
         for word in ("distinct", "qualify", "offset"):
             if select.args.get(word):
                 raise unread(select, [word])
-        select = without_layer(_without_winner_layers(select))
+        select = without_scalars(without_layer(_without_winner_layers(select)))
         select, rows = read_rows(select, self.facts)
         called = {alias for member in rows.members for alias in member.aliases}
         reader = ConditionReader(rows.table, called)

@@ -425,3 +425,45 @@ select count(*) from people p left join (select person, count(*) as n from visit
 select sum(n) from (select region, count(*) as n from people group by region) as t;
 -- refused: windows are over
 select ntile(4) over (order by income) from people;
+
+-- topic: defaults and scalar subqueries
+-- answered
+select sum(coalesce(income, 0)) as total from people;
+-- answered
+select region, sum(coalesce(income, 0)) as total from people group by region;
+-- answered
+select avg(coalesce(income, 0)) as mean from people;
+-- answered
+select region, round(avg(coalesce(income, 0)), 1) as mean from people group by region;
+-- answered
+select sum(coalesce(income, 20)) as total from people where sex = 'f';
+-- answered
+select avg(coalesce(height, 1.7)) from people;
+-- answered
+select clinic, sum(ifnull(cost, 0)) as spent from visits group by clinic;
+-- answered
+select sum(coalesce(cost, 0)) filter (where kind = 'urgent') as spent from visits;
+-- answered
+select count(coalesce(income, 0)) from people;
+-- answered
+select sum(coalesce(employed, 0)) as working, count(*) as n from people;
+-- answered
+select coalesce(employed, 0) as working, count(*) from people group by working;
+-- answered
+select count(*) * 100.0 / (select count(*) from people) as percent from people where smokes;
+-- answered
+select round(100.0 * count(*) / (select count(*) from people p2 where p2.age >= 18), 1) as percent from people where smokes and age >= 18;
+-- answered
+select avg(income) - (select avg(income) from people) as above from people where region = 'north';
+-- refused: (SELECT COUNT(*) FROM people) is a question of its own
+select region, count(*) * 100.0 / (select count(*) from people) as percent from people group by region;
+-- answered
+select (select count(*) from people where sex = 'f') * 1.0 / (select count(*) from people) as share from people;
+-- refused: (SELECT COUNT(*) FROM people) is a question of its own
+select region, count(*) * 100.0 / (select count(*) from people) as percent from people where smokes group by region;
+-- refused: (SELECT AVG(age) FROM people) would compare rows with a number that is not published
+select count(*) from people where age > (select avg(age) from people);
+-- refused: reads p.region of the question around it
+select count(*) / (select count(*) from people q where q.region = p.region) from people p;
+-- refused: (SELECT age FROM people) would be the value of one row
+select count(*) / (select age from people) from people;
