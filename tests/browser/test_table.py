@@ -178,6 +178,22 @@ def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, pictur
     picture(tab, "groups", full=True)
 
 
+#: The parts of a box that stick out of it, by tag and text.
+TOO_WIDE = """(selector) => {
+  const box = document.querySelector(selector);
+  const edge = box.getBoundingClientRect().right + 1;
+  return [...box.querySelectorAll('*')]
+    .filter((part) => part.checkVisibility() && part.getBoundingClientRect().right > edge)
+    .map((part) => `${part.tagName} ${part.textContent.slice(0, 30)}`);
+}"""
+LEGEND_ABOVE_PLOT = """() => {
+  const curve = document.querySelector('[data-errors]');
+  const legend = curve.querySelector('.legend').getBoundingClientRect();
+  const plot = curve.querySelector('.cartesianlayer .gridlayer').getBoundingClientRect();
+  return legend.bottom <= plot.top + 1;
+}"""
+
+
 def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
     rows = ["red,f"] * 30 + ["red,m"] * 10 + ["green,m"] * 20
     (tmp_path / "people.csv").write_text("party,sex\n" + "\n".join(rows) + "\n")
@@ -229,7 +245,24 @@ def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
     expect(first).to_have_text("red × f", timeout=PATIENCE)
     assert "None" not in tab.text("[data-answers]")
     tab.wait("[data-ledger] >> text=/^12$/")
+    # The answer has its margins: nothing is forecast beside it.
+    assert tab.text("[data-forecast]") + tab.text("[data-protects]") == ""
     picture(tab, "cube", full=True)
+    # A phone: every part of the list and the legend have room.
+    tab.page.set_viewport_size({"width": 390, "height": 800})
+    tab.wait("[data-errors] .legend")
+    tab.rests()
+    assert tab.page.evaluate(TOO_WIDE, "[data-answers]") == []
+    assert tab.page.evaluate(LEGEND_ABOVE_PLOT)
+    picture(tab, "cube-390", full=True)
+    # Both are noticed.
+    tab.page.evaluate(
+        "document.querySelector('[data-paid] td').style.minWidth = '600px'"
+    )
+    assert tab.page.evaluate(TOO_WIDE, "[data-answers]")
+    legend = tab.page.locator("[data-errors] .legend")
+    legend.evaluate("part => part.setAttribute('transform', 'translate(40, 60)')")
+    assert not tab.page.evaluate(LEGEND_ABOVE_PLOT)
 
 
 def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):

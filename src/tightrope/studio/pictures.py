@@ -399,7 +399,9 @@ def error_picture(
     words = [f"{one:.9g}" for one in round_ones]
     ticks: dict[str, Any] = {"type": "log", "tickvals": round_ones, "ticktext": words}
     return _figure(
-        lines, showlegend=True, legend={"orientation": "h", "y": 1.18, "x": 0},
+        # Hung by its lower edge: in a narrow window it has two lines, and grows upwards.
+        lines, showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
         xaxis=_axis("ε (paid)", **ticks),
         yaxis=_axis("error (95 %)", automargin=True, **ticks),
     )  # fmt: skip

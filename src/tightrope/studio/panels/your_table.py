@@ -457,8 +457,10 @@ class TablePanel(Panel):
         self._status.set_text(
             "This answer is paid for." if answered else "Nothing is paid yet."
         )
-        self._error.set_text(forecast.error)
-        self._protects.set_text(f"Protects {forecast.protects}.")
+        # An answer has its own margins, and says what it protects.
+        if not answered:
+            self._error.set_text(forecast.error)
+            self._protects.set_text(f"Protects {forecast.protects}.")
         if forecast.shares:
             head, *rows = forecast.margins.lines
             self.table(self._plan, head, rows)
@@ -571,7 +573,9 @@ class TablePanel(Panel):
             self._status.set_text(words)
             return
         self.page.results[self.name] = [published["json"]]
-        self._earlier.set_text("")
+        # The answer takes the place of what was forecast.
+        for label in (self._earlier, self._error, self._protects):
+            label.set_text("")
         self._answer.clear()
         with self._answer:
             for title, table in published["tables"]:
