@@ -3,10 +3,12 @@
 A mutant is the package with one small change: a comparison, a sign, a number, a condition, a
 check that is left out. A test that fails kills it; one that survives shows a line that no test
 depends on. The first run records which test executes which line (``.mutation/``); a mutant is
-then tried on the tests that execute its line, the quickest first.
+then tried, in a copy of the whole checkout, on the tests that execute its line: those of the
+changed file first, then those of its room, then the others, the quickest first.
 
     make mutate                        300 mutants of certify, publish, accounting and asking
     make mutate ARGS="--rooms certify --count 50 --seed 7"
+    make mutate ARGS="--retry survivors.log"    those that an earlier run printed
 
 Survivors that are equivalent to the original are listed with the reason in
 ``scripts/equivalent_mutants.toml``; any other survivor ends the run with status 1 when more than
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import itertools
 import os
 import random
 import shutil
@@ -26,7 +29,6 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -37,9 +39,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tightrope"
 STATE = ROOT / ".mutation"
 ROOMS = ("certify", "publish", "accounting", "asking")
-SUITES = ("tests/unit", "tests/faults", "tests/interfaces", "tests/properties")
-MOST_TESTS = 60  # tried on one mutant, the quickest first
-PATIENCE = 120.0  # seconds for the tests of one mutant; one that hangs is noticed
+SUITES = ("tests/unit", "tests/faults", "tests/interfaces", "tests/properties", "src")
+MOST_SECONDS = 100.0  # recorded for the tests of one mutant; the farthest are left out
+HEAD_START = (
+    60.0  # seconds beyond twice the recorded ones before a mutant counts as hanging
+)
+NO_TESTS = 5  # pytest's status when it collected nothing
+UNCOPIED = (".git", ".venv", ".mutation", ".hypothesis", "site", "node_modules")
 
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
@@ -73,6 +79,7 @@ class Mutant:
     line: int
     change: str
     place: int
+    statement: int  # the first line of the statement around it
 
     @property
     def name(self) -> str:
@@ -80,19 +87,26 @@ class Mutant:
         return f"{self.path.relative_to(PACKAGE)}: {self.change}"
 
     @property
+    def shown(self) -> str:
+        """The mutant as it is printed."""
+        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.change}"
+
+    @property
     def source(self) -> str:
-        """The changed file."""
-        tree = ast.parse(self.path.read_text(encoding="utf-8"))
-        old = list(ast.walk(tree))[self.place]
-        replaced = replacement(old)
+        """The changed file; comments and line numbers stay, because some tests read them."""
+        text = self.path.read_bytes()
+        node = list(ast.walk(ast.parse(text)))[self.place]
+        replaced = replacement(node)
         assert replaced is not None
-        new = ast.copy_location(replaced[1], old)
-
-        class Replace(ast.NodeTransformer):
-            def visit(self, node: ast.AST) -> ast.AST:
-                return new if node is old else self.generic_visit(node)
-
-        return ast.unparse(ast.fix_missing_locations(Replace().visit(tree)))
+        old: Any = node.test if isinstance(node, ast.If) else node
+        new = replaced[1].test if isinstance(replaced[1], ast.If) else replaced[1]
+        words = ast.unparse(new)
+        if isinstance(new, ast.expr):
+            words = f"({words}" + "\n" * (old.end_lineno - old.lineno) + ")"
+        starts = [0, *itertools.accumulate(map(len, text.splitlines(keepends=True)))]
+        start = starts[old.lineno - 1] + old.col_offset
+        end = starts[old.end_lineno - 1] + old.end_col_offset
+        return (text[:start] + words.encode() + text[end:]).decode()
 
 
 def main() -> int:
@@ -103,14 +117,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--fresh", action="store_true", help="record the coverage anew")
+    parser.add_argument("--retry", type=Path, help="what an earlier run printed")
     options = parser.parse_args()
-    tests = tests_by_line(fresh=options.fresh)
+    tests = RecordedTests.read(fresh=options.fresh)
     mutants = [
         mutant
         for room in options.rooms
         for path in sorted((PACKAGE / room).rglob("*.py"))
         for mutant in mutants_of(path)
     ]
+    if options.retry is not None:
+        printed = set(options.retry.read_text("utf-8").splitlines())
+        mutants = [
+            mutant for mutant in mutants if f"survives: {mutant.shown}" in printed
+        ]
     drawn = random.Random(options.seed).sample(
         mutants, min(options.count, len(mutants))
     )
@@ -124,9 +144,7 @@ def main() -> int:
         for tried, (mutant, killed) in enumerate(zip(drawn, outcomes, strict=True), 1):
             if not killed and mutant.name not in listed:
                 survivors.append(mutant)
-                print(
-                    f"survives: {mutant.path.relative_to(ROOT)}:{mutant.line}: {mutant.change}"
-                )
+                print(f"survives: {mutant.shown}", flush=True)
             if tried % 25 == 0:
                 seconds = time.monotonic() - began
                 print(
@@ -146,11 +164,14 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     parents = {
         child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)
     }
+    statement: dict[ast.AST, int] = {}
     for place, node in enumerate(ast.walk(tree)):
+        around = statement.get(parents.get(node, node), 1)
+        statement[node] = node.lineno if isinstance(node, ast.stmt) else around
         if hasattr(node, "lineno") and not is_text(node, parents):
             replaced = replacement(node)
             if replaced is not None:
-                yield Mutant(path, node.lineno, replaced[0], place)
+                yield Mutant(path, node.lineno, replaced[0], place, statement[node])
 
 
 def is_text(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
@@ -197,49 +218,100 @@ def replacement(node: ast.AST) -> tuple[str, ast.AST] | None:
 # -- tests -----------------------------------------------------------------------------------
 
 
-def tests_by_line(fresh: bool) -> dict[tuple[str, int], list[str]]:
-    """Return for each line of the package the tests that execute it, the quickest first."""
-    import coverage
+@dataclass(frozen=True)
+class RecordedTests:
+    """Which tests execute which line, and how long each takes."""
 
-    data_file = STATE / "coverage"
-    if fresh or not data_file.exists():
-        shutil.rmtree(STATE, ignore_errors=True)
-        STATE.mkdir()
-        settings = STATE / "coveragerc"
-        settings.write_text(
-            f"[run]\nsource = {PACKAGE}\ndata_file = {data_file}\ncore = ctrace\n",
-            encoding="utf-8",
+    by_line: dict[tuple[str, int], list[str]]
+    by_file: dict[str, list[str]]
+    seconds: dict[str, float]
+
+    @classmethod
+    def read(cls, fresh: bool) -> RecordedTests:
+        """Read what was recorded, after recording it if there is nothing yet."""
+        import coverage
+
+        data_file = STATE / "coverage"
+        if fresh or not data_file.exists():
+            record(data_file)
+        lines = (STATE / "durations").read_text("utf-8").splitlines()
+        durations = dict(line.rsplit(" ", 1) for line in lines)
+        # A name that pytest no longer knows would make it fail, which is no verdict on a mutant.
+        present = collected(sorted({name.partition("::")[0] for name in durations}))
+        seconds = {
+            name: float(duration)
+            for name, duration in durations.items()
+            if name in present
+        }
+        recorded = coverage.CoverageData(basename=str(data_file))
+        recorded.read()
+        by_line: dict[tuple[str, int], list[str]] = {}
+        by_file: dict[str, list[str]] = {}
+        for file in recorded.measured_files():
+            contexts_by_line = recorded.contexts_by_lineno(file)
+            for line, contexts in contexts_by_line.items():
+                by_line[file, line] = contexts
+            by_file[file] = sorted(set().union(*contexts_by_line.values()))
+        return cls(by_line, by_file, seconds)
+
+    def near(self, mutant: Mutant) -> list[str]:
+        """Return the tests for a mutant, the nearest first, as many as its time allows."""
+        file = str(mutant.path)
+        lines = range(mutant.line, mutant.statement - 1, -1)
+        recorded = (self.by_line.get((file, line)) for line in lines)
+        contexts = next(filter(None, recorded), [])
+        if "" in contexts:  # executed on import, outside any test
+            contexts = self.by_file[file]
+        own_tests = {f"test_{mutant.path.stem}.py", mutant.path.name}
+        room = mutant.path.relative_to(PACKAGE).parts[0]
+
+        def distance(test: str) -> tuple[int, float]:
+            test_file = Path(test.partition("::")[0])
+            if test_file.name in own_tests and room in test_file.parts:
+                return 0, self.seconds[test]
+            return 1 if room in test_file.parts else 2, self.seconds[test]
+
+        ordered = sorted(
+            (test for test in contexts if test in self.seconds), key=distance
         )
-        print("recording which test executes which line (some minutes, once)")
-        command = [
-            sys.executable,
-            "-m",
-            "coverage",
-            "run",
-            f"--rcfile={settings}",
-            "-m",
-            "pytest",
+        total = itertools.accumulate(self.seconds[test] for test in ordered)
+        return [
+            test
+            for test, spent in zip(ordered, total, strict=True)
+            if spent <= MOST_SECONDS or test == ordered[0]
         ]
-        options = ["-q", "-p", "no:cacheprovider", "-p", "scripts.mutate"]
-        subprocess.run(
-            [*command, *options, *SUITES],
-            cwd=ROOT,
-            env=environment(PACKAGE.parent),
-            check=False,
-        )
-    lines = (STATE / "durations").read_text("utf-8").splitlines()
-    durations = dict(line.rsplit(" ", 1) for line in lines)
-    recorded = coverage.CoverageData(basename=str(data_file))
-    recorded.read()
-    by_line: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-    for file in recorded.measured_files():
-        for line, contexts in recorded.contexts_by_lineno(file).items():
-            by_line[file, line] = [
-                context for context in contexts if context in durations
-            ]
-    for contexts in by_line.values():
-        contexts.sort(key=lambda context: float(durations[context]))
-    return by_line
+
+
+def record(data_file: Path) -> None:
+    """Run the suites once and record which test executes which line."""
+    shutil.rmtree(STATE, ignore_errors=True)
+    STATE.mkdir()
+    settings = STATE / "coveragerc"
+    settings.write_text(
+        f"[run]\nsource = {PACKAGE}\ndata_file = {data_file}\ncore = ctrace\n",
+        encoding="utf-8",
+    )
+    print("recording which test executes which line (some minutes, once)")
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
+    options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "scripts.mutate"]
+    subprocess.run(
+        [*command, *options, *SUITES], cwd=ROOT, env=environment(ROOT), check=False
+    )
+
+
+def collected(files: list[str]) -> set[str]:
+    """Return the names of the tests that pytest finds in files."""
+    present = [file for file in files if (ROOT / file).exists()]
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    ended = subprocess.run(
+        [*command, "-p", "no:cacheprovider", *present],
+        cwd=ROOT,
+        env=environment(ROOT),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(ended.stdout.splitlines())
 
 
 def pytest_runtest_setup(item: Any) -> None:
@@ -258,38 +330,38 @@ def pytest_runtest_logreport(report: Any) -> None:
             durations.write(f"{report.nodeid} {report.duration:.4f}\n")
 
 
-def is_killed(mutant: Mutant, tests: dict[tuple[str, int], list[str]]) -> bool:
-    """Whether one of the tests that execute the changed line fails."""
-    contexts = tests.get((str(mutant.path), mutant.line), [])[:MOST_TESTS]
-    if not contexts:
+def is_killed(mutant: Mutant, tests: RecordedTests) -> bool:
+    """Whether a test that executes the changed line fails, or hangs."""
+    near = tests.near(mutant)
+    if not near:
         return False
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        source = Path(folder) / "src"
-        shutil.copytree(
-            PACKAGE.parent, source, ignore=shutil.ignore_patterns("__pycache__")
-        )
-        changed = source / mutant.path.relative_to(PACKAGE.parent)
+        # The copies keep their times, so that compiled files stay valid for all but the mutant.
+        checkout = Path(folder) / "checkout"
+        shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(*UNCOPIED))
+        changed = checkout / mutant.path.relative_to(ROOT)
         changed.write_text(mutant.source, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
         try:
             ended = subprocess.run(
-                [*command, *contexts],
-                cwd=ROOT,
-                env=environment(source),
-                capture_output=True,
-                timeout=PATIENCE,
+                [*command, *near],
+                cwd=checkout,
+                env=environment(checkout) | {"TMPDIR": folder},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=HEAD_START + 2 * sum(tests.seconds[test] for test in near),
                 check=False,
             )
         except subprocess.TimeoutExpired:
             return True
-        return ended.returncode == 1  # 1: a test failed; anything else is no verdict
+        return ended.returncode not in (0, NO_TESTS)
 
 
-def environment(source: Path) -> dict[str, str]:
-    """Return the environment in which the package is taken from a folder."""
+def environment(checkout: Path) -> dict[str, str]:
+    """Return the environment in which the package is taken from a checkout."""
     return {
         **os.environ,
-        "PYTHONPATH": f"{source}{os.pathsep}{ROOT}",
+        "PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
