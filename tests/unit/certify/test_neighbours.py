@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tightrope.certify.kernel.format import Refused
+from tightrope.certify.kernel.graphs import Graph, simplest
 from tightrope.certify.mechanism import graph_sides, judged_graph
 from tightrope.certify.theorems.levels import box_sums
 from tightrope.graphs import (
@@ -140,3 +141,24 @@ def test_wide_integers_stay_exact():
     assert found.ravel().tolist() == [2**63] * 3
     assert all(type(x) is int for x in found.ravel().tolist())
     assert all(type(x) is int for x in found.ravel())
+
+
+def test_a_listed_graph_is_a_box_exactly_where_it_is_a_power_of_a_path():
+    pairs = list(itertools.combinations(range(5), 2))
+    powers = {
+        tuple(pair for pair in pairs if pair[1] - pair[0] <= width): width
+        for width in range(1, 5)
+    }
+    boxes = 0
+    for kept in itertools.product((False, True), repeat=len(pairs)):
+        edges = tuple(itertools.compress(pairs, kept))
+        listed = np.array(edges, np.int64).reshape(-1, 2)
+        try:
+            graph = simplest(Graph("list", 5, (), listed, listed[:, 0] * 0))
+        except Refused:
+            continue  # not connected
+        width = powers.get(edges)
+        assert graph.form == ("list" if width is None else "box"), edges
+        assert graph.sides == (() if width is None else ((5, width),)), edges
+        boxes += width is not None
+    assert boxes == len(powers) == 4

@@ -34,11 +34,11 @@ class StatedConsumer:
         self.n = graph.nodes
         self.outputs = weights.outputs
         self.alphas = weights.alphas
-        self.bits = int((file.header["certificate"] or {}).get("bits", 0))
+        self.bits: int = (file.header["certificate"] or {}).get("bits", 0)
         loss = self.given["loss"]
         prior = self.given["prior"] or {}
-        self.kind = str(loss["kind"])
-        self.guesses = int(loss.get("guesses", self.n))
+        self.kind: str = loss["kind"]
+        self.guesses: int = loss.get("guesses", self.n)
         self.binary = self.kind == "binary"
         # Where ``power`` is not 0, the loss is ``factor/unit`` times that power of the distance.
         self.power = 0
@@ -47,7 +47,7 @@ class StatedConsumer:
         self.effort = 1  # how much longer a loss takes than to look it up
         degree = {"absolute": 1, "squared": 2}.get(self.kind, 0)
         if self.kind == "listed":
-            self.unit = int(loss["denominator"])
+            self.unit = loss["denominator"]
             need_work("the listed losses", 0, 0, 90 * self.n * self.guesses)
         elif self.kind == "distance":
             self.power = int(graph.is_path)
@@ -62,11 +62,11 @@ class StatedConsumer:
             numbers, unit = graph.coordinates
             self.unit = unit**degree
             self.effort = 1 + numbers.shape[1]
-        self.remapped = bool(self.given["remapped"])
+        self.remapped: bool = self.given["remapped"]
         need(self.remapped or self.outputs <= self.guesses, "an output has no guess")
         self._check_names()
         self.uniform = prior.get("kind") == "uniform"
-        self.prior_total = self.n if self.uniform else int(prior.get("total", 1 << 61))
+        self.prior_total = self.n if self.uniform else prior.get("total", 1 << 61)
         self.averse = self.given["support"] is not None
         if self.averse:
             self._check_support()
@@ -82,7 +82,7 @@ class StatedConsumer:
     def _check_support(self) -> None:
         inside = np.zeros(self.n, bool)
         inside[self.support] = True
-        once = int(inside.sum()) == len(self.support)
+        once = inside.sum() == len(self.support)
         need(once, "a possible answer is listed twice")
         if self.given["prior"] is not None:
             outside = self.prior[~inside].any()

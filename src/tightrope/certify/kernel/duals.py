@@ -104,7 +104,7 @@ class MultiplierKind(CertificateKind):
         """Yield the multipliers of each guess, in units of 2^-bits over the scale."""
         guess, start, end, value = listed_arcs(consumer)
         # Sorted guesses allow one binary search per guess instead of a pass over all arcs.
-        need(bool((np.diff(guess) >= 0).all()), "multipliers must be sorted by guess")
+        need((np.diff(guess) >= 0).all(), "multipliers must be sorted by guess")
         cuts = np.searchsorted(guess, np.arange(consumer.guesses + 1)).tolist()
         for first, last in pairwise(cuts):
             mine = slice(first, last)
@@ -124,9 +124,9 @@ class MultiplierKind(CertificateKind):
         share = consumer.prior * (1 << consumer.bits)
         for k, (start, end, value) in enumerate(cls.arcs_of(consumer, prices)):
             which = consumer.graph.ratio_of(start, end)
-            near = bool((which >= 0).all())
+            near = (which >= 0).all()
             need(near, "certificate: a multiplier joins answers that are no neighbours")
-            need(bool((value >= 0).all()), "certificate: a multiplier is negative")
+            need((value >= 0).all(), "certificate: a multiplier is negative")
             # π_i·loss(i,k) - λ_i - Σ_h m(h→i) + α·Σ_h m(i→h), times 2^62/u
             room = (share * consumer.losses(k) - owed) * (1 << 62)
             np.subtract.at(room, end, value * (1 << 62))

@@ -39,7 +39,7 @@ class Refused(ValueError):
     """Why a file is not checked any further."""
 
 
-def need(holds: bool, message: str) -> None:
+def need(holds: bool | np.bool_, message: str) -> None:
     """Stop with a message unless a condition holds."""
     if not holds:
         raise Refused(message)
@@ -327,11 +327,10 @@ def check_header(raw: Any) -> dict[str, Any]:
     need(fits, "there must be one ratio for each edge length")
     # Length 1 comes first, then the others: the first ratio belongs to ε itself.
     first, *others = lengths
+    # No set of them: numbers can be chosen such that it takes quadratic time.
     rising = all(a < b for a, b in pairwise(others))
-    need(
-        first == 1 and rising and 1 not in others,
-        "lengths are 1 and then the others in increasing order",
-    )
+    ordered = "lengths are 1 and then the others in increasing order"
+    need(first == 1 and rising and 1 not in others, ordered)
     stated = (consumer is None) == (header["expected_loss"] is None)
     need(stated, "a loss belongs to a consumer")
     stated = (certificate is None) == (header["bound"] is None)
@@ -354,19 +353,16 @@ def section_table(header: Header, nodes: int) -> Sizes:
     """Return the sections that a header calls for, from the sizes that it states."""
     own = header["graph"] or {"edges": 0, "lengths": [1]}
     weights = header["weights"]
-    consumer = header["consumer"] or {
-        "prior": None,
-        "support": None,
-        "loss": {"kind": ""},
-    }
+    consumer = header["consumer"] or {}
     proof = header["certificate"]
-    guesses = consumer["loss"].get("guesses", nodes)
+    guesses = consumer.get("loss", {}).get("guesses", nodes)
     outputs = weights.get("outputs", nodes)
     rows = nodes if header["window"] is None else header["window"]["size"]
     lengths = len(own["lengths"])
 
     def listed(part: str) -> bool:
-        return consumer[part] is not None and consumer[part]["kind"] == "listed"
+        stated = consumer.get(part) or {}
+        return stated.get("kind") == "listed"
 
     # Noise on a lattice lists guesses only for the outputs at the ends.
     named = (proof or {}).get("ends", outputs) if consumer.get("remapped") else 0

@@ -42,11 +42,11 @@ class Graph:
 
     def __post_init__(self) -> None:
         if self.form == "list":
-            rising = bool((self.edges[:, 0] < self.edges[:, 1]).all())
+            rising = (self.edges[:, 0] < self.edges[:, 1]).all()
             need(rising, "an edge must be i < h")
             # One key i·n + h per edge: neighbours are found by binary search in O(log m).
             self.keys = self.edges[:, 0] * self.nodes + self.edges[:, 1]
-            ordered = bool((np.diff(self.keys) > 0).all())
+            ordered = (np.diff(self.keys) > 0).all()
             need(ordered, "edges must be in increasing order")
             need(self.is_connected(), "the graph is not connected")
 
@@ -181,7 +181,7 @@ class Graph:
             while done < wanted:  # windows of 1, 2, 4, … rows, then the rest
                 step = min(done, wanted - done)
                 ahead = (slice(None),) * axis
-                first = low[(*ahead, slice(low.shape[axis] - step))]
+                first = low[(*ahead, slice(-step))]
                 low = np.minimum(first, low[(*ahead, slice(step, None))])
                 done += step
             # In a box the coordinates change together, so the minima of the axes are nested.
@@ -286,7 +286,7 @@ def own_graph(file: Contents) -> Graph:
         length = file.section("edge_lengths")
         # Every listed length must occur, so that a graph has one form only.
         used = np.bincount(length, minlength=len(given["lengths"]))[1:]
-        need(bool((used > 0).all()), "no edge has one of the lengths")
+        need((used > 0).all(), "no edge has one of the lengths")
     need_names(labels, nodes, "answers")
     name = int if labels is None else labels.__getitem__
     return simplest(Graph("list", nodes, (), edges, length, given["lengths"], name))
@@ -299,15 +299,12 @@ def simplest(graph: Graph) -> Graph:
     'box'
     """
     n = graph.nodes
-    row = np.arange(n)
     width = int(np.diff(graph.edges).max(initial=1))
-    most = np.minimum(width, n - 1 - row)  # so many behind each are its neighbours
-    if len(graph.lengths) == 1 and len(graph.edges) == most.sum():
-        start = np.repeat(row, most)
-        # Position of each edge among those with the same start: 1, 2, …, most[i].
-        ahead = np.arange(len(start)) - np.repeat(np.cumsum(most) - most, most) + 1
-        if np.array_equal(graph.edges, np.column_stack([start, start + ahead])):
-            graph = replace(graph, form="box", sides=((n, width),))
+    # Edges i < h are distinct, and these are at most ``width`` apart: where they are as many as
+    # there are such pairs, they are all of them. Answer h has min(width, h) of them before it.
+    pairs = np.minimum(width, np.arange(n)).sum()
+    if len(graph.lengths) == 1 and len(graph.edges) == pairs:
+        graph = replace(graph, form="box", sides=((n, width),))
     graph.line = even_line(graph)
     return graph
 

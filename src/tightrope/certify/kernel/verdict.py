@@ -158,8 +158,8 @@ def _check_privacy(file: File, derive: Derive, report: Verification) -> None:
     report.reasons += tuple(weights.faults())
     report.private = not report.reasons
     if report.private:
-        whose = f"{header['query']} under {header['neighbours']}"
-        whose = whose if report.named else "a graph of the file's own"
+        question = f"{header['query']} under {header['neighbours']}"
+        whose = question if report.named else "a graph of the file's own"
         report.holds(weights.proved_for(whose))
     proved = weights.own_gap()
     if proved is not None:

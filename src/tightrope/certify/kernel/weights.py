@@ -83,9 +83,9 @@ class Weights(AnyWeights):
         need(not capped, "a sum of people who come and go needs a window here")
         self.ratios = [(r.numerator, r.denominator) for r in file.header["ratios"]]
         self.given = file.header["weights"]
-        self.bits = int(self.given["bits"])
+        self.bits = self.given["bits"]
         self.total = 1 << self.bits
-        self.outputs = int(self.given.get("outputs", graph.nodes))
+        self.outputs: int = self.given.get("outputs", graph.nodes)
         named = file.header["outputs"]
         own = named is not None or self.outputs == graph.nodes
         need(own, "outputs without names are the answers")
@@ -248,9 +248,9 @@ def compared(
     step = max(1, together // block.shape[1])
     # Group edges by length: all edges of one length share one ratio.
     order = np.argsort(graph.length, kind="stable")
-    cuts = np.searchsorted(graph.length[order], np.arange(len(graph.lengths) + 1))
-    for which in range(len(graph.lengths)):
-        mine = graph.edges[order[cuts[which] : cuts[which + 1]]]
+    cuts = np.searchsorted(graph.length[order], np.arange(1, len(graph.lengths)))
+    for which, mine in enumerate(np.split(graph.edges[order], cuts)):
         for at in range(0, len(mine), step):
-            for ends in (mine[at : at + step], mine[at : at + step, ::-1]):
+            some = mine[at : at + step]
+            for ends in (some, some[:, ::-1]):
                 yield 0, ends, block[ends[:, 0]], block[ends[:, 1]], which
