@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Layers Tuples Shown Limits Scores Best Header.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Counting Ends Layers Tuples Shown Limits Scores Best Header.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -18,6 +18,9 @@ Print Assumptions choice_graph.
 Print Assumptions noise_private.
 Print Assumptions noise_rows.
 Print Assumptions noise_sound.
+Print Assumptions count_floor.
+Print Assumptions count_loss.
+Print Assumptions count_sound.
 Print Assumptions layers_around.
 Print Assumptions tuples_rows.
 Print Assumptions tuples_private.
