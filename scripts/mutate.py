@@ -83,8 +83,10 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """The mutant as the list of equivalent ones names it: without the line, which moves."""
-        return f"{self.path.relative_to(PACKAGE)}: {self.change}"
+        """The mutant in the list of equivalent ones: by its line's text, not its number."""
+        lines = self.path.read_text(encoding="utf-8").splitlines()
+        words = lines[self.line - 1].strip()
+        return f"{self.path.relative_to(PACKAGE)}: {words}: {self.change}"
 
     @property
     def shown(self) -> str:
@@ -175,10 +177,15 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
 
 
 def is_text(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether a node only shapes messages, annotations or an import."""
+    """Whether a node only shapes messages, annotations or an import, or repeats an invariant.
+
+    ``zip(…, strict=True)`` asserts that lengths agree, which holds for every input.
+    """
     while node in parents:
         parent = parents[node]
         if isinstance(parent, ast.JoinedStr | ast.ImportFrom | ast.Import | ast.Raise):
+            return True
+        if isinstance(parent, ast.keyword) and parent.arg == "strict":
             return True
         if isinstance(parent, ast.arg | ast.AnnAssign) and parent.annotation is node:
             return True

@@ -330,14 +330,13 @@ def _widest(what: Level | TradeOff) -> Fraction:
     finite = [
         Fraction(p, q) for p, q in zip(what.null, what.other, strict=True) if p and q
     ]
-    return max(max(map(_logarithm, finite), default=Fraction(1)), Fraction(1, 10**6))
+    # Rows that are nearly equal, or share no output, still need a grid.
+    return max([Fraction(1, 10**6), *map(_logarithm, finite)])
 
 
 def _logarithm(ratio: Fraction) -> Fraction:
     """Return ln of a ratio, or a little above it."""
-    if ratio >= 1:
-        return enclosed(Fraction(1), ratio, power=False)[1]
-    return -enclosed(Fraction(1), 1 / ratio, power=False)[0]
+    return enclosed(Fraction(1), ratio, power=False)[1]
 
 
 def _decay(loss: Fraction) -> tuple[Fraction, Fraction]:

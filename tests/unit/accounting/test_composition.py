@@ -16,6 +16,7 @@ from tightrope.accounting import (
     optimal_composition,
     worst_curve,
 )
+from tightrope.accounting.losses import ONE
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel, rational
 from tightrope.errors import InputError, TooLarge
@@ -218,3 +219,10 @@ def test_a_mechanism_without_privacy_leaves_nothing_to_the_others():
     found = optimal_composition([(open_book, 2), ("0.1", 3)])
     assert found.delta(1) == 1
     assert found.epsilon("1e-6") is None
+
+
+def test_a_loss_that_is_certain_counts_from_its_first_place():
+    """All of the probability is at 2, above ε = 1: δ = 1 - e^(1-2)."""
+    certain = PrivacyLoss(Fraction(1, 4), Fraction(2), (ONE,))
+    assert float(certain.delta(1)) == pytest.approx(1 - math.exp(-1), abs=1e-15)
+    assert certain.delta(2) == 0

@@ -3,9 +3,11 @@
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from tightrope.certify.kernel.graphs import Graph
+from tightrope.certify.theorems import levels
 from tightrope.certify.theorems.levels import falling_levels
 from tightrope.certify.weights import rule_weights
 from tightrope.channels import Channel, GeometricChannel, ScaledPhi
@@ -83,3 +85,14 @@ def test_factors_of_sixty_four_bits_are_written_as_they_are():
     found = verify(prove(design("count(6366)", "0.25")))
     assert found.private
     assert found.optimal_within < Fraction(1, 10**9)
+
+
+def test_the_work_of_a_convolution_grows_with_the_longer_side(monkeypatch):
+    charged = []
+    monkeypatch.setattr(
+        levels, "need_work", lambda what, steps, *_: charged.append(steps)
+    )
+    kernel = np.arange(1, 101).astype(object)
+    for length in (100, 1000):
+        levels.convolved(kernel, np.full(length, 9, object))
+    assert charged[1] == pytest.approx(10 * charged[0], rel=0.01)

@@ -168,6 +168,19 @@ def test_a_forced_kernel_breaks_the_check() -> None:
     assert "what is left over exceeds" in next(noise.faults())
 
 
+def test_what_is_left_over_may_use_the_whole_ratio() -> None:
+    """Between neighbours it may rise or fall by exactly p/q, and by nothing more."""
+    noise = certify_sharpened(count(100, "0.5"), "1").noise
+    p = noise.ratio.numerator
+    q = noise.ratio.denominator
+    for allowed in ([p, q], [q, p]):
+        noise.rest = allowed
+        assert not list(noise.faults())
+    for refused in ([p + 1, q], [q, p + 1]):
+        noise.rest = refused
+        assert "what is left over exceeds" in next(noise.faults())
+
+
 def test_a_finer_law_of_its_own_that_is_too_steep_is_refused() -> None:
     pair = certify_sharpened(count(100, "0.5"), "1")
     found = verify(forged(pair, start=pair.noise.levels[1] * 9 // 10))

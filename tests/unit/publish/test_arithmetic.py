@@ -162,6 +162,30 @@ def test_a_window_takes_lines_with_the_same_names():
     assert len(total.variables(lines.line(0))) == 3
 
 
+def test_the_least_and_the_largest_of_a_window():
+    numbers = {(k, "a"): Estimate(k, k - 1, k + 1) for k in range(3)}
+    line = PublishedLines(({},) * 3, numbers, {"a": Leaf("a")}).line(0)
+    assert WindowAggregate("min", A, ()).value(line) == 0
+    assert WindowAggregate("max", A, ()).value(line) == 2
+    assert WindowAggregate("min", A, ()).range_on(line) == Range(-1, 1)
+
+
+def test_numbers_that_occur_in_several_lines_cancel():
+    """Deviations from a mean sum to 0, whatever the numbers are."""
+    numbers = {(k, "a"): Estimate(k, k - 1, k + 1) for k in range(3)}
+    line = PublishedLines(({},) * 3, numbers, {"a": Leaf("a")}).line(0)
+    deviation = Operation("-", A, WindowAggregate("avg", A, ()))
+    assert WindowAggregate("sum", deviation, ()).range_on(line) == Range(0, 0)
+
+
+def test_a_root_has_an_interval_unless_its_number_is_negative():
+    root = Rising("sqrt", A)
+    assert root.range_on(published([(4, 9)])) == Range(2, 3)
+    assert root.range_on(published([(-4, 9)])) == Range(0, 3)
+    with pytest.raises(NoInterval, match="root of a negative number"):
+        root.range_on(published([(-4, -1)]))
+
+
 def test_a_rank_is_what_the_intervals_leave():
     numbers = {(0, "a"): Estimate(9, 8, 10), (1, "a"): Estimate(7, 6, 8)}
     numbers |= {(2, "a"): Estimate(7, 6, 9), (3, "a"): Estimate(1, 0, 2)}

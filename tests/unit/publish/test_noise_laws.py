@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.certify import certify
-from tightrope.channels import GeometricChannel, UnboundedNoise
+from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.errors import InputError
 from tightrope.publish.noise import noise_of
 from tightrope.publish.noise.laws import NoiseLaw
@@ -141,3 +141,9 @@ def test_a_pair_at_an_end_says_what_is_possible():
     assert (nobody[0].low, nobody[0].high) == (0, 90)
     with pytest.raises(InputError, match="without its mechanism"):
         estimates(reading, [None], (2000, 1500), LEVEL)
+
+
+def test_the_last_answer_is_that_of_the_rows():
+    """Of two answers and three outputs the last answer is 1."""
+    channel = Channel([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]])
+    assert noise_of(certify(channel, "count(1)", "ln(2)")).last_answer == 1

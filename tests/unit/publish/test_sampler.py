@@ -13,6 +13,7 @@ from tightrope.channels import GeometricChannel, IntegerChannel
 from tightrope.errors import InputError, TooLarge
 from tightrope.graphs import Clique, PathPower
 from tightrope.publish import Sampler
+from tightrope.publish.sampler import _draw_place
 
 
 def exact(weights):
@@ -141,3 +142,16 @@ def test_no_seed_can_be_given():
     made = certify(IntegerChannel([[1, 1]] * 2), Clique(2), "1")
     with pytest.raises(TypeError):
         Sampler(made, 0, seed=1)
+
+
+def test_a_place_starts_at_the_sum_of_the_weights_before_it():
+    """The numbers 0, 1, 2, 3 that a source can give lie at the places of 1 + 2 + 1 weights."""
+    bits = 8
+    unit = (1 << bits) // 4
+    places = [
+        _draw_place(
+            [1, 2, 1], bits, lambda width, n=n: (n * unit).to_bytes(width, "little")
+        )
+        for n in range(4)
+    ]
+    assert places == [0, 1, 1, 2]

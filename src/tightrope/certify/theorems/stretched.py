@@ -107,12 +107,9 @@ class LineConsumer(LatticeConsumer):
             """Add up what output y costs over the answers within reach."""
             o = max(y, 0)
             guess = ends[o] if o < len(ends) else o
-            a, b = (
-                max(0, far - y),
-                min(2 * far + 1, far + n - y),
-            )  # answers' places in ``excess``
-            if a >= b:
-                return 0
+            # The answers' places in ``excess``; none where all are out of reach.
+            a = max(0, far - y)
+            b = max(a, min(2 * far + 1, far + n - y))
             s = guess - y
             all_of: list[int] = [side[b] - side[a] for side in sums]
             if loss == "binary":
