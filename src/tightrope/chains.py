@@ -375,7 +375,8 @@ def _refusal(found: Sharpening) -> str:
     )
     if found.nearest is not None:
         refusal += (
-            f"; geometric noise derives from the fine one up to ε = {found.nearest}"
+            "; the nearest level whose noise derives from the fine one is "
+            f"ε = {found.nearest}"
         )
     refusal += "; --best designs the finer answer with the smallest loss after this one"
     return refusal

@@ -159,7 +159,7 @@ def test_a_fine_file_that_is_not_private_is_refused() -> None:
 def test_a_larger_coarse_level_names_the_level_that_derives() -> None:
     made = prove_pair(count(4, "1"), count(4, "0.5"))
     assert not made
-    assert "geometric noise derives from the fine one up to ε = 0.49" in made.reason
+    assert "level whose noise derives from the fine one is ε = 0.49" in made.reason
 
 
 def test_mechanisms_paths_and_channels(tmp_path) -> None:

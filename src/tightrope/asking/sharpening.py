@@ -185,8 +185,8 @@ def check_can_sharpen(
         if not shape.can_sharpen:
             raise InputError(
                 f"the noise of {', '.join(shape.titles)} ({shape.kind}) does not derive from "
-                "finer noise: counts, sums, means without GROUP BY and tables of counts can be "
-                "sharpened, of values that are at most 1,000 steps apart; "
+                "finer noise: counts, sums, means and tables of counts can be sharpened, of values "
+                "that are at most 1,000 steps apart; "
                 f"{instead}"
             )
     # Only answers of frozen tables record their level, and only these have finer noise.

@@ -38,7 +38,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
@@ -316,10 +316,8 @@ class Sharpening:
     ratio
         The largest ratio of the pair's probabilities over neighbours, exact. It is that of the
         fine channel.
-    nearest
-        Where the pair does not derive, on a path: the largest level, in hundredths, at which
-        geometric noise derives from the fine channel; ``None`` where there is none, or it was not
-        looked for.
+    graph
+        The answer graph.
     route
         How it was decided.
 
@@ -337,7 +335,7 @@ class Sharpening:
     remap: Any
     witness: Witness | None
     ratio: Fraction
-    nearest: Epsilon | None
+    graph: AnswerGraph
     route: str
 
     def __bool__(self) -> bool:
@@ -347,6 +345,17 @@ class Sharpening:
     def epsilon(self) -> float:
         """What the pair costs: the logarithm of the ratio, for edges of length 1."""
         return log_ratio(self.ratio)
+
+    @cached_property
+    def nearest(self) -> Epsilon | None:
+        """The largest level, in hundredths, at which noise by distance derives from the fine one.
+
+        Beyond lines it is not above the level of the coarse channel. ``None`` where the pair
+        derives, where there is no such level, and on graphs that are too large to try levels on.
+        """
+        if self:
+            return None
+        return _nearest_level(self.coarse, self.fine, self.ratio, self.graph)
 
     def law(self, answer: int, output: int) -> list[Fraction]:
         """Return the law of the fine output, given the true answer and the coarse output.
@@ -440,8 +449,7 @@ def sharpen(coarse: Channel, fine: Channel, graph: AnswerGraph) -> Sharpening:
     second = exact_form(fine)
     remap, witness, route = _decided(first, second)
     ratio = _worst_ratio(second, graph)
-    nearest = None if remap is not None else _nearest_level(second, ratio, graph)
-    return Sharpening(first, second, remap, witness, ratio, nearest, route)
+    return Sharpening(first, second, remap, witness, ratio, graph, route)
 
 
 def _decided(first: Any, second: Any) -> tuple[Any, Witness | None, str]:
@@ -500,27 +508,52 @@ def _worst_ratio(channel: Any, graph: AnswerGraph) -> Fraction:
     return worst
 
 
+def _noise_at(level: Epsilon, graph: AnswerGraph) -> Any:
+    """Return the noise that falls with the distance in a graph, or ``None`` if there is none."""
+    if graph.power == 1:
+        return RationalGeometric(graph.size, 1 / level.ratio)
+    return distance_noise(graph, level.ratio)
+
+
 def _nearest_level(
-    fine: Any, ratio: Fraction, graph: AnswerGraph, most: int = 40
+    coarse: Any,
+    fine: Any,
+    ratio: Fraction,
+    graph: AnswerGraph,
+    most: int = 40,
+    tried: int = 8,
 ) -> Epsilon | None:
-    """Return the largest level in hundredths whose geometric noise derives, by bisection."""
-    in_closed_form = isinstance(fine, RationalGeometric)
-    if graph.power != 1 or graph.size < 2 or (graph.size > most and not in_closed_form):
+    """Return the largest level in hundredths whose noise derives from the fine channel.
+
+    On lines of at most ``most`` answers, or of any size in closed form; on other graphs of at most
+    ``tried`` answers, where each of some hundred levels takes half a millisecond.
+    """
+    is_line = graph.power == 1
+    in_closed_form = is_line and isinstance(fine, RationalGeometric)
+    too_large = graph.size > (most if is_line else tried) and not in_closed_form
+    if graph.size < 2 or graph.has_lengths or too_large:
         return None
 
     def derives(hundredths: int) -> bool:
-        level = Epsilon.of(Fraction(hundredths, 100))
-        noise = RationalGeometric(graph.size, 1 / level.ratio)
-        return _decided(noise, fine)[0] is not None
+        noise = _noise_at(Epsilon.of(Fraction(hundredths, 100)), graph)
+        return noise is not None and _decided(noise, fine)[0] is not None
 
-    # Noise at a smaller level derives from noise at a larger one, so the answers are monotone, and
-    # what derives is as private as the fine channel. Ratios are rounded down, hence one more.
-    low = 0
+    # What derives is as private as the fine channel. Ratios are rounded down, hence one more.
     high = int(100 * log_ratio(ratio)) + 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        if derives(middle):
-            low = middle
-        else:
-            high = middle
+    low = 0
+    if is_line:
+        # Noise at a smaller level derives from noise at a larger one, so the answers are monotone.
+        while high - low > 1:
+            middle = (low + high) // 2
+            if derives(middle):
+                low = middle
+            else:
+                high = middle
+    else:
+        # Close levels may not derive where distant ones do, so every level is tried. Those above
+        # the coarse one are of no use: the fine channel derives from itself.
+        own = smallest_epsilon(_listed(coarse), graph).ratio
+        if isinstance(own, Fraction):
+            high = min(high, int(100 * log_ratio(own)) + 1)
+        low = next((k for k in range(high - 1, 0, -1) if derives(k)), 0)
     return Epsilon.of(Fraction(low, 100)) if low else None

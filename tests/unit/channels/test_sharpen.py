@@ -168,10 +168,29 @@ def test_a_pair_that_does_not_derive_has_a_witness() -> None:
     found = sharpen(coarse, fine, BIPARTITE)
     assert not found
     assert found.witness.first > found.witness.second
-    assert found.nearest is None  # only lines are searched for a level
+    assert found.nearest is None  # the next test
     for ask in (found.pair, lambda: found.law(0, 0)):
         with pytest.raises(InputError, match="does not derive"):
             ask()
+
+
+@pytest.mark.parametrize(("graph", "nearest"), [(Cycle(6), 95), (BIPARTITE, None)])
+def test_the_nearest_level_on_a_small_graph(graph, nearest) -> None:
+    """It is the largest one that derives, up to the coarse level, of all that are tried."""
+    fine = distance_noise(graph, Fraction(4))
+    found = sharpen(distance_noise(graph, Fraction(7, 2)), fine, graph)
+    derivable = []
+    for hundredths in range(1, int(100 * math.log(3.5)) + 1):
+        ratio = Epsilon.of(Fraction(hundredths, 100)).ratio
+        at_level = distance_noise(graph, ratio)
+        if at_level is not None and sharpen(at_level, fine, graph):
+            derivable.append(hundredths)
+    assert max(derivable, default=None) == nearest
+    level = None if nearest is None else Epsilon.of(Fraction(nearest, 100))
+    assert found.nearest == level
+    told = found.as_dict()["nearest_level"]
+    assert told == (None if level is None else str(level))
+    assert sharpen(fine, fine, graph).nearest is None
 
 
 def test_every_forced_pair_costs_more() -> None:

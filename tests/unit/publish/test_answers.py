@@ -95,6 +95,8 @@ def shapes(near):
         Sum(frozen, column=SIGNED, where=marked),
         Sum(frozen, column=SIGNED, axes=(COMPLETE,)),
         Mean(frozen, column=HIGH, where=marked),
+        Mean(frozen, column=HIGH, axes=(REGION,)),
+        Mean(frozen, column=SIGNED, axes=(COMPLETE, WITH_OTHER)),
         Count(frozen, axes=(REGION,)).as_asked().planned(Epsilon.of(1)),
         Count(frozen, axes=(COMPLETE,)).as_asked().planned(Epsilon.of(1)),
     ]

@@ -35,7 +35,12 @@ class Counts(Shape, kind="counts"):
 
     @classmethod
     def accept_select(cls, parts: SelectParts, table: Table) -> Parsed | None:
-        """Accept several counts without groups, all of rows or all of people."""
+        """Accept several counts without groups, all of rows or all of people.
+
+        Of a frozen table each is a draw of its own, so that it can be sharpened.
+        """
+        if table.frozen:
+            return None
         are_counts = all(fields["shape"] is Count for fields in parts.asked)
         people = {bool(fields.get("people")) for fields in parts.asked}
         if parts.axes or len(parts.asked) < 2 or not are_counts or len(people) > 1:

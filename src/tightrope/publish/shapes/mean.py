@@ -114,14 +114,31 @@ class Mean(Sum, kind="mean"):
             return (self.pair_draw(),)
         draws = [self.sum_draw()]
         if self.is_divided:
-            draws.append(self.count_draw())
+            by_cell = self.counts_by_cell
+            draws.append(self.cell_count_draw() if by_cell else self.count_draw())
         return tuple(map(self.drawn_as, draws))
 
     @property
-    def can_sharpen(self) -> bool:
-        """Whether the table is frozen, and the counts of groups are not drawn together."""
-        # Counts of groups are one histogram draw, for which no finer noise is proved.
-        return super().can_sharpen and not (self.axes and self.is_divided)
+    def counts_by_cell(self) -> bool:
+        """Whether each group has a count with noise of its own, so that it can be sharpened."""
+        return bool(self.axes) and self.can_sharpen
+
+    @property
+    def has_others(self) -> bool:
+        """Whether everybody else has a count: only where the counts of groups are one draw."""
+        return super().has_others and not self.counts_by_cell
+
+    def cell_count_draw(self) -> Draw:
+        """Return the query of a count for each group, with noise of its own.
+
+        The counts of all groups together are one draw, for which no finer noise is proved.
+        """
+        near = self.row_neighbours
+        rows = self.rows_per_person
+        most = self.table.needed_population() * rows
+        # Whoever changes leaves one group and enters another: a step in each, for every row.
+        width = rows * (2 if near.allows_change else 1)
+        return Draw(f"count({most})", near, self.cell_count, width, most=most)
 
     def pair_draw(self) -> Draw:
         r"""Return the query of the sum and the count together, for each group.
@@ -182,6 +199,11 @@ class Mean(Sum, kind="mean"):
         if not self.is_divided:
             return [sums]
         _, present, own = zip(*numbers, strict=True)
+        if self.counts_by_cell:
+            # Held to the declared population, so that every table has an answer; that moves no
+            # count by more than before.
+            most = self.cell_count_draw().most
+            return [sums, [min(size, most) for size in present]]
         if self.axes:
             return [sums, [self.groups_answer(present)]]
         people = self.table.needed_population()
@@ -434,13 +456,14 @@ def _quotients(drawn: Drawn) -> Iterator[tuple[Estimate, ...]]:
     # Both the sum and the count are in their intervals with the level, by Bonferroni.
     both = replace(drawn, level=1 - (1 - drawn.level) / 2)
     sums = [scaled(both.numbers(output)[0], reading.offset, 1) for output in answer[0]]
-    counts = both.numbers(answer[1][0], 1)
-    alone = drawn.numbers(answer[1][0], 1)
+    # The counts of all groups are one output, or each is an output of its own.
+    counts = [count for output in answer[1] for count in both.numbers(output, 1)]
+    alone = [count for output in answer[1] for count in drawn.numbers(output, 1)]
     # Over all declared people the centre is added back for each of them.
     whole_offset = reading.offset + reading.centre * reading.people
 
     joint = JointNoise.of(drawn.noises, drawn.level)
-    outputs = number_parts(answer[1][0])
+    outputs = [part for output in answer[1] for part in number_parts(output)]
 
     def mean(place: int) -> Estimate:
         if joint is None:

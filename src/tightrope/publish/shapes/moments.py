@@ -125,6 +125,11 @@ class Moments(Sum, kind="moments"):
         return (*sums, self.count_draw()) if self.is_divided else sums
 
     @property
+    def can_sharpen(self) -> bool:
+        """Never: the sums of products are staircases, and finer ones do not derive to them."""
+        return False
+
+    @property
     def draw_shares(self) -> tuple[Fraction, ...]:
         """Twice as much of ε for products as for plain sums and the count.
 
