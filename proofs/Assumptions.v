@@ -46,5 +46,6 @@ Print Assumptions scores_apart.
 Print Assumptions quantile_exact.
 Print Assumptions scores_private.
 Print Assumptions judge_dense_checks.
+Print Assumptions judge_count_checks.
 Print Assumptions noise_best.
 Print Assumptions count_best.

@@ -4,7 +4,7 @@
     decisions about them are made here: [judge] reads the header, and asks the proved checks. *)
 
 From Coq Require Import ZArith List Bool String Ascii.
-From Tightrope Require Import Numbers Exponential Questions Lattice Tuples Shown Scores Judge Limits.
+From Tightrope Require Import Numbers Exponential Questions Lattice Counting Tuples Shown Scores Judge Limits.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope Z_scope.
@@ -290,7 +290,8 @@ Section Header.
   Definition enough_levels (p q start : Z) : nat :=
     Z.to_nat (Z.min 300000 (2 * (Z.log2_up start + 2) * (p / (p - q) + 2))).
 
-  Definition read_noise : reading bool :=
+  (** Whether noise is private; with the noise itself where it is that of a count. *)
+  Definition read_noise : reading (bool * option (Lattice.noise * level)) :=
     let* told := fields ["bits"; "core"; "kind"; "start"] (at_key "weights") in
     let* text := query_text (at_key "query") in
     let* q := question_of None text in
@@ -307,14 +308,16 @@ Section Header.
         let noise people width := Lattice.Build_noise people width core start (fst ratio) (snd ratio) bits many in
         match line_of q r, lattice_of q r with
         | Some (people, width), _ =>
-            need 0 <? people else "the question has one answer" in Read (check_noise (noise people width) l)
+            need 0 <? people else "the question has one answer" in
+            let f := noise people width in
+            Read (check_noise f l, if width =? 1 then Some (f, l) else None)
         | None, Some (form, parts, people) =>
             need 0 <? people else "the question has one answer" in
             need core =? 0 else "only a line has a core" in
             need Nat.leb parts 1000 && match form with Roots => Nat.ltb 1 parts | _ => true end
               else "this lattice is not known" in
             if 20000000 <? Z.of_nat parts * Z.of_nat many then Uncovered "a lattice of this size"
-            else Read (check_tuples (noise people 1) form parts l)
+            else Read (check_tuples (noise people 1) form parts l, None)
         | None, None => Uncovered "noise on this lattice"
         end
     end.
@@ -705,13 +708,69 @@ Section Dense.
           end
       end.
 
+  (** ** The worst loss of noise on a count, and its bound *)
+  Definition steps_loss_of (j : json) : option steps_loss :=
+    if lone_kind "binary" j then Some Unequal
+    else if lone_kind "absolute" j || lone_kind "distance" j then Some Steps
+    else if lone_kind "squared" j then Some Squares
+    else None.
+
+  (** The consumer thinks all answers possible, and takes outputs as they are. *)
+  Definition is_worst_case (told : list (string * json)) : bool :=
+    absent header ["window"; "limit"] && match at_key "sections" with List [] => true | _ => false end
+    && is_null (get "prior" told) && lone_kind "all" (get "support" told)
+    && match get "remapped" told with Truth false => true | _ => false end.
+
+  Definition stated_bound : reading (option (Z * Z)) :=
+    let certified := negb (is_null (at_key "certificate")) in
+    need Bool.eqb certified (negb (is_null (at_key "bound"))) else "a bound belongs to a certificate" in
+    if certified then
+      let* told := fields ["kind"; "slope"] (at_key "certificate") in
+      let* kind := kind_of (at_key "certificate") in
+      need String.eqb kind "unbounded" else "the certificate is not known" in
+      let* slope := positive 30 (get "slope" told) in
+      need fst slope <? snd slope else "the slope must be below 1" in
+      let* bound := fraction long (at_key "bound") in Read (Some bound)
+    else Read None.
+
+  Definition judge_count (f : Lattice.noise) (l : level) : reading verdict :=
+    let* told := fields ["loss"; "prior"; "remapped"; "support"] (at_key "consumer") in
+    match is_worst_case told, steps_loss_of (get "loss" told) with
+    | true, Some k =>
+        let* stated := fraction long (at_key "expected_loss") in
+        let* bound := stated_bound in
+        need check_count k f l stated None else "the stated loss is not that of the noise" in
+        Read (if check_count k f l stated bound then Holds else Private "the bound is above the one that is proved here")
+    | _, _ => Read (Private "this loss of noise on a count is not covered")
+    end.
+
+  (** "Noise on a count holds only if the proved check says so": Counting.v says what that means. *)
+  Theorem judge_count_checks : forall f l, judge_count f l = Read Holds ->
+    exists k stated bound, check_count k f l stated bound = true /\
+      fraction long (at_key "expected_loss") = Read stated /\ stated_bound = Read bound.
+  Proof.
+    intros f l H. unfold judge_count in H. destruct (fields _ _) as [told| |]; try discriminate. cbn [bind] in H.
+    destruct (is_worst_case told); [|discriminate]. destruct (steps_loss_of _) as [k|]; [|discriminate].
+    destruct (fraction _ _) as [stated| |]; try discriminate. cbn [bind] in H.
+    destruct stated_bound as [bound| |]; try discriminate. cbn [bind] in H.
+    destruct (check_count k f l stated None); [|discriminate].
+    destruct (check_count k f l stated bound) eqn:Hcheck; [|discriminate].
+    exists k, stated, bound. auto.
+  Qed.
+
   (** The verdict on a file. *)
   Definition judge : reading verdict :=
     let* kind := kind_of (at_key "weights") in
     if String.eqb kind "lattice" then
-      let* holds := read_noise header in
+      let* said := read_noise header in
+      let '(holds, count) := said in
       need holds else "the noise is not private" in
-      Read (if bare header then Holds else Private "losses and bounds of noise on a lattice are not covered")
+      if bare header then Read Holds
+      else
+        match count with
+        | Some (f, l) => judge_count f l
+        | None => Read (Private "losses and bounds of noise on other lattices than a count are not covered")
+        end
     else if String.eqb kind "shown" then
       let* holds := read_shown header in
       need holds else "the levels are not private" in Read (Private "how often counts can be shown is not covered")

@@ -59,8 +59,8 @@ PLANTED = {
         "exceeds(a, b, 2 * p, q))[:1]",
     ),
     "edges are compared in one direction": (
-        r"in \(mine\[at : at \+ step\], mine\[at : at \+ step, ::-1\]\)",
-        "in (mine[at : at + step],)",
+        r"in \(some, some\[:, ::-1\]\)",
+        "in (some,)",
     ),
     "the window around an answer is too small": (
         r"reach = min\(width, size - 1\)",
@@ -87,7 +87,7 @@ PLANTED = {
         r"value\1 * (1 << 62)",
     ),
     "multipliers join any two answers": (
-        r"bool\(\(which >= 0\)\.all\(\)\)",
+        r"\(which >= 0\)\.all\(\)",
         "True",
     ),
     "a squared loss is an absolute one": (
