@@ -147,6 +147,43 @@ def test_what_does_not_go_together_is_refused(run, words, says):
     assert not Path("ledger.db").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--levels", ",2"],
+        ["--levels", "1,1"],
+        ["--levels", "abc"],
+        ["--levels", "2,-3"],
+        ["--levels", "2,nan"],
+        ["--levels", "inf"],
+        ["--levels", ""],
+        ["--levels", "1e400"],
+        ["--relative-error", "0%", "--epsilon", "2"],
+        ["--relative-error", "x", "--epsilon", "2"],
+        ["--relative-error", "5%", "--levels", "1,2"],
+        ["--epsilon", "0.7"],
+        ["--epsilon", "0"],
+    ],
+)
+def test_odd_input_is_refused_in_one_line_and_changes_nothing(run, words):
+    run("ask", COUNT, "--levels", "0.5,1", "--key", "k")
+    before = Path("ledger.db").read_bytes()
+    refused = run("ask", COUNT, "--key", "k", *words)
+    assert refused.code == 2
+    assert refused.err.startswith("tightrope: ")
+    assert refused.err.count("\n") == 1
+    assert Path("ledger.db").read_bytes() == before
+
+
+def test_the_ledger_shows_a_chain(run):
+    run("ask", COUNT, "--levels", "0.5,1", "--key", "k")
+    told = run("ledger", "show").out
+    assert told.count("sharpens") == 1
+    assert "key k #2, sharpens k to" in " ".join(told.split())
+    answers = run("ledger", "show", "--json").data["answers"]
+    assert [answer["follows"] for answer in answers] == [None, "k"]
+
+
 def test_where_nothing_derives_the_ordinary_price_is_offered(run):
     median = "select median(age) as m from people"
     run("ask", median, "--epsilon", "0.5", "--key", "m")

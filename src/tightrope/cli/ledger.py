@@ -57,6 +57,7 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
         "answers": [
             {"position": entry.position, "time": entry.time, "hash": entry.hash}
             | {word: entry.body.get(word) for word in listed}
+            | {"follows": entry.body.get("follows", {}).get("key")}
             for entry in newest
         ],
         "unanswered": waiting,
@@ -88,11 +89,15 @@ def _published(entry: Entry) -> str:
     answer = str(published_numbers(body, drawn_from(body)))
     cost = shown(Fraction(body["charges"][0]["amount"]))
     user = f" by {body['user']}" if body.get("user") else ""
+    chain = ""
+    if "follows" in body:
+        # What it costs is the difference; the level is that of the chain up to here.
+        chain = f", sharpens {body['follows']['key']} to ε = {body['level']}"
     return "\n".join([
         # A table of many groups would fill the screen; the receipt holds all of it.
         answer if len(answer) <= 160 else f"{answer[:159]}…",
         str(body.get("asked") or body.get("sql") or body.get("query")),
-        f"{entry.time[:10]} {entry.time[11:16]}{user}, ε = {cost}, key {body['key']}",
+        f"{entry.time[:10]} {entry.time[11:16]}{user}, ε = {cost}, key {body['key']}{chain}",
     ])  # fmt: skip
 
 
