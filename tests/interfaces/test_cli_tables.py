@@ -100,6 +100,22 @@ def test_tables_add_up_exactly(neighbours, complete):
     assert sum(ages) == total
 
 
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one"])
+def test_a_cube_of_sums_is_paid_once_and_adds_up(run, neighbours):
+    write_facts(neighbours, ", complete = true")
+    sql = "select sex, region, sum(age) as s from people group by cube (sex, region)"
+    told = run("ask", sql, "--epsilon", "2", "--json").data
+    assert told["charged"] == "2"
+    assert [table["epsilon"] for table in told["plan"]] == ["2"]
+    sums = {(row["sex"], row["region"]): row["s"] for row in told["rows"]}
+    total = sums[None, None]
+    assert total["low"] < total["value"] < total["high"]  # under change-one as well
+    assert sum(sums[sex, None]["value"] for sex in "fm") == total["value"]
+    cells = (sums[sex, region] for sex in "fm" for region in ("north", "south"))
+    assert sum(cell["value"] for cell in cells) == total["value"]
+    assert verify_receipt(told["receipt"]).genuine
+
+
 def test_a_public_total_is_published_as_it_is():
     write_facts("change-one", ", complete = true")
     answer = tr.ask(CUBE, epsilon="1/2", facts="tightrope.toml")

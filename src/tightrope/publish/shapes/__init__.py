@@ -12,6 +12,7 @@ SQL                                                           query
 ``SELECT g, SUM(COUNT(*)) OVER (ORDER BY g) … GROUP BY g``    ``count(n)`` for each cell
 ``SELECT g, COUNT(DISTINCT person) FROM t … GROUP BY g``      ``counts(n,c)``, or steps
 ``SELECT g, h, COUNT(*) FROM t … GROUP BY CUBE (g, h)``       one job of several tables
+``SELECT g, h, SUM(c) FROM t … GROUP BY CUBE (g, h)``         one job, steps of 1 in each cell
 ``SELECT g, COUNT(*), COUNT(*) FILTER (…) … GROUP BY g``     one job, g × the conditions
 ``SELECT g, SUM(c) FROM t [WHERE …] GROUP BY g``              ``sum(n,v)`` for each group
 ``SELECT VAR_POP(c), CORR(c, d) FROM t [WHERE …]``            several ``sum(n,v)``, ``count(n)``
@@ -70,6 +71,7 @@ from tightrope.publish.shapes.cross import Crossed as Crossed  # isort: skip
 from tightrope.publish.shapes.counts import Counts as Counts  # isort: skip
 from tightrope.publish.shapes.modulo import Modulo as Modulo  # isort: skip
 from tightrope.publish.shapes.sum import Sum as Sum  # isort: skip
+from tightrope.publish.shapes.cubes import SumTables as SumTables  # isort: skip
 from tightrope.publish.shapes.mean import Mean as Mean  # isort: skip
 from tightrope.publish.shapes.moments import Moments as Moments  # isort: skip
 from tightrope.publish.shapes.distinct import DistinctValues as DistinctValues  # isort: skip

@@ -121,6 +121,8 @@ class JobReading:
         Where a line has several numbers: the table and the class of each.
     within
         The nested columns, each with the place of its outer one and the parents of its classes.
+    offset
+        Of sums: what is added to each output.
     """
 
     sizes: tuple[int, ...]
@@ -131,6 +133,7 @@ class JobReading:
     relation: str
     asks: tuple[tuple[int, int], ...] = ()
     within: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
+    offset: int = 0
 
     @property
     def domain(self) -> Domain:

@@ -19,7 +19,6 @@ from sqlglot import exp
 from tightrope.errors import InputError
 from tightrope.publish.axes import Axis, first_that_holds
 from tightrope.publish.facts import Table
-from tightrope.publish.intervals import Estimate
 from tightrope.publish.shapes.base import (
     OTHER,
     Drawn,
@@ -197,10 +196,7 @@ class Crossed(Tables, kind="crossed"):
                 kept = tuple(cell[k] for k in job.sets[place] if k < depth)
                 own = kept if among < 0 else (*kept, among)
                 number, margin = tables[place][own]
-                # Counts are not negative: cutting at 0 loses no coverage.
-                low = max(number - margin, 0)
-                high = max(number + margin, 0)
-                numbers.append(Estimate(number, low, high))
+                numbers.append(cls.number_within(number, margin, reading))
             lines[name] = tuple(numbers)
         return lines
 

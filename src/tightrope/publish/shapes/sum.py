@@ -24,8 +24,9 @@ from tightrope.publish.shapes.base import (
 from tightrope.publish.sql_pieces import ConditionReader, bare, present
 from tightrope.queries import Neighbours
 
-#: The largest step of a sum that can be sharpened: each unit has its share of ε, and below 0.0002 a
-#: share has more layers of noise than the judge takes on.
+#: The largest step of a sum that is drawn in steps of 1, to be sharpened or to add up with others:
+#: each unit has its share of ε, and below 0.0002 a share has more layers of noise than the judge
+#: takes on.
 LARGEST_STEP = 1000
 
 

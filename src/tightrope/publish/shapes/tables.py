@@ -116,15 +116,16 @@ class Tables(Shape, kind="tables"):
     @classmethod
     def accept_select(cls, parts: SelectParts, table: Table) -> Parsed | None:
         """Accept COUNT(*) with GROUPING SETS, CUBE or ROLLUP."""
-        if not parts.sets:
-            return None
-        # One measured table serves all margins only for counts; other numbers do not add up.
         counted = [fields for fields in parts.asked if fields["shape"] is Count]
         if len(parts.asked) != 1 or not counted or counted[0].get("people"):
-            raise InputError(
-                "GROUPING SETS, CUBE and ROLLUP are known with one COUNT(*) of rows: ask for "
-                "other numbers in a SELECT of their own"
-            )
+            return None
+        return cls._of_sets(parts, counted[0])
+
+    @classmethod
+    def _of_sets(cls, parts: SelectParts, fields: Parsed) -> Parsed | None:
+        """Return the fields of the tables of one aggregate; nothing without grouping sets."""
+        if not parts.sets:
+            return None
         if not parts.axes:
             raise InputError(
                 "GROUPING SETS need a column: ask for the number of rows without GROUP BY"
@@ -137,8 +138,8 @@ class Tables(Shape, kind="tables"):
         return {
             "sets": parts.sets,
             "axes": parts.axes,
-            "titles": counted[0]["titles"],
-            "condition": counted[0].get("condition"),
+            "titles": fields["titles"],
+            "condition": fields.get("condition"),
         }
 
     @classmethod
@@ -262,6 +263,11 @@ class Tables(Shape, kind="tables"):
         return CHANGE_ONE if is_joint else EITHER
 
     @property
+    def steps_per_person(self) -> int:
+        """How many steps of 1 one person makes in a cell: one for each row."""
+        return self.rows_per_person
+
+    @property
     def has_others(self) -> bool:
         """No: who is in no declared class of a column is in no table, so that all add up."""
         return False
@@ -301,8 +307,8 @@ class Tables(Shape, kind="tables"):
 
     def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Tables:
         """Return the shape with the tables that are measured at a privacy level."""
-        # One person has several rows: each row gets an equal part of ε.
-        each = level.scaled(Fraction(1, self.rows_per_person))
+        # One person makes several steps: each gets an equal part of ε.
+        each = level.scaled(Fraction(1, self.steps_per_person))
         # The largest instead of the mean: minimise the worst weighted error of a table.
         best = (
             _even_plan(self.job_reading, self.weights)
@@ -324,7 +330,7 @@ class Tables(Shape, kind="tables"):
 
     def at_level(self, level: Epsilon) -> Tables:
         """Return the same measured tables, with the same shares, at another level."""
-        each = level.scaled(Fraction(1, self.rows_per_person))
+        each = level.scaled(Fraction(1, self.steps_per_person))
         return replace(self, level=str(each))
 
     @property
@@ -363,10 +369,13 @@ class Tables(Shape, kind="tables"):
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the cells of each measured table."""
         deep = len(self.axes)
-        numbers = np.array([row[: deep + 1] for row in rows], np.int64)
-        numbers = numbers.reshape(-1, deep + 1)
+        numbers = np.array([row[:deep] for row in rows], np.int64).reshape(-1, deep)
+        # Python's integers: sums over more rows than declared may be beyond 64 bits.
+        added = np.array([int(row[deep]) for row in rows], object)
         # A negative place is a row in no declared class.
-        numbers = numbers[(numbers[:, :deep] >= 0).all(axis=1)]
+        inside = (numbers >= 0).all(axis=1)
+        numbers = numbers[inside]
+        added = added[inside]
         answers: list[list[Hashable]] = []
         for chosen, draw in zip(self.measured, self.draws, strict=True):
             # A measured table has every combination of its classes: nothing in it is nested.
@@ -375,14 +384,16 @@ class Tables(Shape, kind="tables"):
             for k, axis in zip(chosen, axes, strict=True):
                 # Mixed radix: the same order as itertools.product over the classes.
                 place = place * len(axis.classes) + numbers[:, k]
-            counts = np.zeros(math.prod(len(axis.classes) for axis in axes), np.int64)
-            np.add.at(counts, place, numbers[:, deep])
-            sizes = counts.tolist()
+            totals = np.zeros(math.prod(len(axis.classes) for axis in axes), object)
+            np.add.at(totals, place, added)
+            sizes = totals.tolist()
             if draw.times == 1 and self.relation.is_joint(len(sizes)):
                 answers.append([replace(self, axes=axes).groups_answer(sizes)])
             else:
                 # Held to the declared population: a total function of any table.
-                answers.append([min(size, draw.most) for size in sizes])
+                answers.append(
+                    [min(max(size - draw.offset, 0), draw.most) for size in sizes]
+                )
         return answers
 
     def draw(self, noises: Sequence[Noise], rows: Sequence[Sequence[Any]]) -> Any:
@@ -417,10 +428,14 @@ class Tables(Shape, kind="tables"):
             margins = margins_of(job, place, drawn.level)
             names = _named(job, place, chosen, cells)
             for name, number, margin in zip(names, numbers, margins, strict=True):
-                # A count is not negative: cutting the interval at 0 loses no coverage.
-                low = max(number - margin, 0)
-                lines[name] = (Estimate(number, low, max(number + margin, 0)),)
+                lines[name] = (cls.number_within(number, margin, reading),)
         return lines
+
+    @classmethod
+    def number_within(cls, number: Any, margin: Any, reading: Reading) -> Estimate:
+        """Return a published number with its interval."""
+        # A count is not negative: cutting the interval at 0 loses no coverage.
+        return Estimate(number, max(number - margin, 0), max(number + margin, 0))
 
     def check_whole(self) -> None:
         """Refuse tables whose columns together are too many for a whole table."""
@@ -451,7 +466,9 @@ class Tables(Shape, kind="tables"):
     ) -> tuple[Fraction, ...]:
         """Return the error of the numbers of each table."""
         job = self.job_reading
-        return tuple(margin_of(job, k, confidence) for k in range(len(self.sets)))
+        return tuple(
+            margin_of(job, k, confidence) * self.step for k in range(len(self.sets))
+        )
 
     def error_texts(
         self, noises: Sequence[Noise], confidence: Fraction
@@ -502,7 +519,7 @@ class Tables(Shape, kind="tables"):
                 {
                     "table": [self.axes[k].title for k in chosen],
                     "share": float(share),
-                    "epsilon": str(level.scaled(share * self.rows_per_person)),
+                    "epsilon": str(level.scaled(share * self.steps_per_person)),
                 }
                 for chosen, share in zip(self.measured, self.shares, strict=True)
             ],
@@ -517,8 +534,8 @@ class Tables(Shape, kind="tables"):
             PlannedTable(
                 tuple(self.axes[k].title for k in chosen),
                 f"{self.titles[0]} {self._named_by(chosen)}",
-                margin_of(job, place, confidence),
-                _split_margin(job, place, confidence),
+                margin_of(job, place, confidence) * self.step,
+                _split_margin(job, place, confidence) * self.step,
             )
             for place, chosen in enumerate(self.sets)
         )
@@ -815,7 +832,9 @@ def published_of(reading: JobReading, answer: Any, people: int) -> Estimates:
     # Under change-one the number of people is public and need not be estimated.
     known = people if made.job.relation.total_known else None
     drawn = [
-        np.array(outputs).reshape(made.job.domain.shape(table.margin))
+        (np.array(outputs) + reading.offset).reshape(
+            made.job.domain.shape(table.margin)
+        )
         for outputs, table in zip(answer, made.measured, strict=True)
     ]
     return estimate(made, drawn, people=known)
