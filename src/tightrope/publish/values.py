@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tightrope.errors import InputError, refusing
+from tightrope.errors import InputError
 from tightrope.publish.accounts import canonical_text
 from tightrope.publish.facts import Column, Table, Value
 
@@ -122,8 +122,13 @@ def worked_out(node: Any, value_of: Callable[[Any], Known]) -> Known:
         return None
     # Rules need no checks of their own: what does not fit raises one of these.
     unfit = (ArithmeticError, TypeError, ValueError, AttributeError)
-    with refusing(f"{_KNOWN_FUNCTIONS}; got {_shown(node)}", *unfit):
+    try:
         return _of_rule(node, value_of)
+    except InputError:
+        raise  # of a piece inside this one, which it names
+    except unfit:
+        # Written only now: for each of thousands of values the text would cost more than the rule.
+        raise InputError(f"{_KNOWN_FUNCTIONS}; got {_shown(node)}") from None
 
 
 def _of_rule(node: Any, value_of: Callable[[Any], Known]) -> Known:
