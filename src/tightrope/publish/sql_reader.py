@@ -40,7 +40,7 @@ from tightrope.publish.sql_pieces import (
     without_default,
 )
 from tightrope.publish.sql_refusals import RowValue, unread
-from tightrope.publish.sql_scalars import without_scalars
+from tightrope.publish.sql_scalars import check_totals, without_scalars
 from tightrope.publish.sql_spelling import spelled_alike
 
 #: The shapes, for messages.
@@ -211,7 +211,8 @@ class _Reader:
         for word in ("distinct", "qualify", "offset"):
             if select.args.get(word):
                 raise unread(select, [word])
-        select = without_scalars(without_layer(_without_winner_layers(select)))
+        select = without_layer(_without_winner_layers(select))
+        select, totals = without_scalars(select)
         select, rows = read_rows(select, self.facts)
         called = {alias for member in rows.members for alias in member.aliases}
         reader = ConditionReader(rows.table, called)
@@ -222,6 +223,7 @@ class _Reader:
         where = all_of([reader.read(condition) for condition in wheres])
         grouped, rest, sets = self._axes(select, list(select.expressions), reader)
         axes = tuple(axis for _, axis in grouped)
+        check_totals(totals, axes)
         parts = SelectParts(select, axes, rest, sets=sets)
         whole = _joint(parts, reader.table) if not rest else None
         if declared:

@@ -7,43 +7,98 @@ around them is arithmetic on published numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlglot import exp
 
 from tightrope.errors import InputError
+from tightrope.publish.axes import Axis
 from tightrope.publish.sql_pieces import all_of, shown_sql, unaliased
 
 _PLAIN_PARTS = {"expressions", "from", "where"}
 
 
-def without_scalars(select: Any) -> Any:
-    """Return a SELECT without GROUP BY whose scalar subqueries over its table are aggregates.
+def without_scalars(select: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a SELECT whose scalar subqueries over its table are aggregates of it.
 
     A condition of the SELECT moves into its own aggregates; that of a subquery into those of the
-    subquery. Anything else stays as it is, and is read or refused later.
+    subquery. Beside GROUP BY, a count or a sum of the whole table is one over all groups, which
+    holds where every row is in a group: the second value names the subqueries read that way.
+    Anything else stays as it is, and is read or refused later.
 
     >>> import sqlglot
     >>> sql = "select count(*) / (select count(*) from t) from t where a > 1"
-    >>> without_scalars(sqlglot.parse_one(sql)).sql()
+    >>> without_scalars(sqlglot.parse_one(sql))[0].sql()
     'SELECT COUNT(*) FILTER(WHERE a > 1) / (COUNT(*)) FROM t'
+    >>> sql = "select b, count(*) / (select count(*) from t) from t group by b"
+    >>> flat, totals = without_scalars(sqlglot.parse_one(sql))
+    >>> print(flat.sql(), totals)
+    SELECT b, COUNT(*) / (SUM(COUNT(*)) OVER ()) FROM t GROUP BY b ('(SELECT COUNT(*) FROM t)',)
     """
-    scalars = [x for x in scalar_subqueries(select) if _is_same_table(x.this, select)]
-    has_windows = select.find(exp.Window) is not None
-    if not scalars or select.args.get("group") or has_windows:
-        return select
-    select = select.copy()
-    where = select.args.get("where")
-    inner = [x for x in scalar_subqueries(select) if _is_same_table(x.this, select)]
-    inside = {id(piece) for subquery in inner for piece in subquery.walk()}
+    is_grouped = select.args.get("group") is not None
+    if select.find(exp.Window) is not None:
+        return select, ()
+    flat = select.copy()
+    scalars = [x for x in scalar_subqueries(flat) if _is_same_table(x.this, flat)]
+    if is_grouped:
+        scalars = [x for x in scalars if _adds_up(x.this)]
+        if not _has_plain_groups(flat) or len(scalars) < len(scalar_subqueries(flat)):
+            return select, ()
+    if not scalars:
+        return select, ()
+    where = flat.args.get("where")
+    inside = {id(piece) for subquery in scalars for piece in subquery.walk()}
     if where is not None:
-        for aggregate in list(_aggregates(select)):
+        for aggregate in list(_aggregates(flat)):
             if id(aggregate) not in inside:
                 _restrict(aggregate, where.this)
-        select.set("where", None)
-    for subquery in inner:
-        subquery.replace(exp.paren(_as_aggregate(subquery)))
-    return select
+        flat.set("where", None)
+    totals = tuple(shown_sql(subquery) for subquery in scalars) if is_grouped else ()
+    for subquery in scalars:
+        value = _as_aggregate(subquery)
+        value = _over_groups(value) if is_grouped else value
+        subquery.replace(exp.paren(value))
+    return flat, totals
+
+
+def check_totals(totals: Sequence[str], axes: Sequence[Axis]) -> None:
+    """Refuse numbers of a whole table as sums over groups, if a row may be in no group."""
+    partial = next((axis.title for axis in axes if axis.rest is None), None)
+    if totals and partial is not None:
+        raise InputError(
+            f"{totals[0]} is about all rows, and rows may be in no group of {partial!r}: add "
+            "complete = true to the facts of the column if every row has a declared value, or "
+            "write SUM(COUNT(*)) OVER (), the rows of all groups"
+        )
+
+
+def _has_plain_groups(select: Any) -> bool:
+    """Whether GROUP BY makes one table, so that its lines add up to all rows."""
+    return select.args["group"].find(exp.Rollup, exp.Cube, exp.GroupingSets) is None
+
+
+def _adds_up(select: Any) -> bool:
+    """Whether the aggregates of a subquery are the sums of those of groups."""
+    return all(
+        isinstance(aggregate, exp.Sum | exp.Count | exp.CountIf)
+        and aggregate.find(exp.Distinct) is None
+        for aggregate in _aggregates(select)
+    )
+
+
+def _over_groups(value: Any) -> Any:
+    """Return aggregates of the whole table as sums of those of its groups."""
+    aggregates = [
+        node.parent if isinstance(node.parent, exp.Filter) else node
+        for node in value.find_all(exp.AggFunc)
+    ]
+    for aggregate in aggregates:
+        total = exp.Window(this=exp.Sum(this=aggregate.copy()), over="OVER")
+        if aggregate is value:
+            return total
+        aggregate.replace(total)
+    return value
 
 
 def scalar_subqueries(select: Any) -> list[Any]:

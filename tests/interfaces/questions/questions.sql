@@ -455,11 +455,11 @@ select count(*) * 100.0 / (select count(*) from people) as percent from people w
 select round(100.0 * count(*) / (select count(*) from people p2 where p2.age >= 18), 1) as percent from people where smokes and age >= 18;
 -- answered
 select avg(income) - (select avg(income) from people) as above from people where region = 'north';
--- refused: (SELECT COUNT(*) FROM people) is a question of its own
+-- answered
 select region, count(*) * 100.0 / (select count(*) from people) as percent from people group by region;
 -- answered
 select (select count(*) from people where sex = 'f') * 1.0 / (select count(*) from people) as share from people;
--- refused: (SELECT COUNT(*) FROM people) is a question of its own
+-- answered
 select region, count(*) * 100.0 / (select count(*) from people) as percent from people where smokes group by region;
 -- refused: (SELECT AVG(age) FROM people) would compare rows with a number that is not published
 select count(*) from people where age > (select avg(age) from people);
@@ -467,3 +467,7 @@ select count(*) from people where age > (select avg(age) from people);
 select count(*) / (select count(*) from people q where q.region = p.region) from people p;
 -- refused: (SELECT age FROM people) would be the value of one row
 select count(*) / (select age from people) from people;
+-- refused: rows may be in no group of 'education'
+select education, count(*) * 100.0 / (select count(*) from people) as percent from people group by education;
+-- refused: is a question of its own
+select region, avg(income) - (select avg(income) from people) as above from people group by region;

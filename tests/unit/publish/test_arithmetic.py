@@ -271,10 +271,8 @@ def test_whole_numbers_are_divided_as_the_database_does(dialect, value):
         ("select sum(age + smoker) from people", r"ask for SUM\(age\) and SUM\(smoker\)"),
         ("select sum(distinct age) from people", "ask without DISTINCT"),
         ("select kurtosis(age) from people", "known are COUNT, SUM"),
-        (
-            "select (select count(*) from people limit 1) / count(*) from people",
-            "question of its own",
-        ),
+        ("select (select count(*) from people limit 1) / count(*) from people",
+         "question of its own"),
         ("select power(count(*), 9) from people", "exponent from 1 to 4"),
         ("select avg(weight) from people", "If the table has it, add"),
         ("select count(*) from people group by region", "SELECT must name it too"),

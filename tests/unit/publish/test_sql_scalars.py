@@ -41,6 +41,16 @@ SAME = [
         "count(*) filter (where sex = 'f' and age > 9) - (count(*) filter (where age < 5)) as n "
         "from people",
     ),
+    (
+        "sex, count(*) * 1.0 / (select count(*) from people) as n from people group by sex",
+        "sex, count(*) * 1.0 / (sum(count(*)) over ()) as n from people group by sex",
+    ),
+    (
+        "sex, count(*) * 1.0 / (select sum(age) from people where full > 3) as n from people "
+        "where age > 9 group by sex",
+        "sex, count(*) filter (where age > 9) * 1.0 / "
+        "(sum(sum(age) filter (where full > 3)) over ()) as n from people group by sex",
+    ),
 ]
 
 
@@ -56,7 +66,19 @@ def test_a_default_outside_the_bounds_is_no_plain_sum():
     assert with_default != read_shapes("select sum(score) as n from people", FACTS)
 
 
-def test_a_subquery_beside_groups_is_a_question_of_its_own():
-    target = "count(*) * 1.0 / (select count(*) from people) as n"
-    with pytest.raises(InputError, match="is a question of its own"):
-        read_shapes(f"select town, {target} from people group by town", FACTS)
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("town, count(*) * 1.0 / (select count(*) from people) as n from people group by town",
+         "rows may be in no group of 'town'"),
+        ("sex, avg(age) - (select avg(age) from people) as n from people group by sex",
+         "is a question of its own"),
+        ("sex, count(*) / (select count(distinct age) from people) as n from people group by sex",
+         "is a question of its own"),
+        ("sex, town, count(*) / (select count(*) from people) from people group by cube(sex, town)",
+         "is a question of its own"),
+    ],
+)  # fmt: skip
+def test_what_is_no_sum_over_groups_is_refused(sql, says):
+    with pytest.raises(InputError, match=says):
+        read_shapes(f"select {sql}", FACTS)
