@@ -114,6 +114,10 @@ PLANTED = {
         r"max\(each\[counted\]\.tolist\(\)\)",
         "min(each[counted].tolist())",
     ),
+    "noise beyond its last layer loses nothing": (
+        r"flat = self\.floor \* lattice\.largest\(loss, self\.reach\)",
+        "flat = 0",
+    ),
 }
 
 
