@@ -72,10 +72,10 @@ THEOREMS = {
 
 #: Why rows are more than `CLOSE` times their floor, by kind of job.
 ABOVE = {
-    "median": "the floor is loose and the noise is improvable: the floor packs tables s people "
-    "apart whose medians are s/2 ranks off, so that chances may fall by e^2ε a rank; scores move "
-    "apart by two ranks a change, so that permute-and-flip (as in OpenDP) uses e^ε/2 a rank under "
-    "change-one; and ours draws an interval with the value, which costs the rest",
+    "median": "the floor is loose: it packs tables s people apart whose medians are s/2 ranks off, "
+    "so that chances may fall by e^2ε a rank; scores move apart by two ranks a change, so that "
+    "permute-and-flip, which draws ours and OpenDP's, uses e^ε/2 a rank under change-one. On these "
+    "tables the interval that ours draws with the value costs nothing",
     "groups nobody declared": "the floor is loose: it looks at one group, which may have all of ε; "
     "who changes leaves one group and enters another, and ours gives each half of ε. No bound for "
     "all pairs of groups at once is known to us",
@@ -263,16 +263,14 @@ def bracket_error(bracket: Any, people: int) -> float:
 def drawn_error(bracket: Any, counts: Sequence[int]) -> float:
     """Return the mean rank error of a quantile that is drawn with its interval, in people.
 
-    A draw is one of a level and then one of the values whose gap is at most the level.
+    The value is drawn by permute-and-flip: see `accepted_chances`.
     """
-    levels = bracket.level_weights(counts)
-    gaps = np.sort(bracket.gaps(counts)[1])
-    many = bracket.choices(counts)[1]
-    # The mean gap of the values that each level allows.
-    means = np.cumsum(gaps)[many - 1] / many
-    total = sum(levels)
-    shares = np.array([level / total for level in levels])
-    return float(shares @ means) / int(bracket.question.denominator)
+    weights = bracket.gap_weights(counts)
+    steps = bracket.value_steps(counts)
+    shares = np.array([weight / weights[0] for weight in weights])
+    gaps = bracket.gaps(counts)[1].astype(float)
+    chances = accepted_chances(shares[steps])
+    return float(chances @ gaps / chances.sum()) / int(bracket.question.denominator)
 
 
 # -- floors -------------------------------------------------------------------------------
@@ -546,23 +544,27 @@ def joint_error(mechanism: Any, counts: Sequence[int]) -> float:
 
 
 def flipped_error(epsilon: float, relation: str, counts: Sequence[int]) -> float:
-    r"""Return the mean rank error of a median by permute-and-flip, in people.
-
-    A value with the chance f of being accepted is the output with probability
-    :math:`f \int_0^1 \prod_{s \ne r} (1 - v f_s)\,dv`.
-    """
+    """Return the mean rank error of a median by permute-and-flip, in people."""
     upto = np.cumsum(counts)
     half = upto[-1] / 2
     gaps = np.maximum(np.maximum(upto - counts - half, half - upto), 0)
     gaps = gaps - gaps.min()
     rate = epsilon if relation == AR else epsilon / 2
-    accepted = np.exp(-rate * gaps)
+    chances = accepted_chances(np.exp(-rate * gaps))
+    return float(chances @ gaps / chances.sum())
+
+
+def accepted_chances(accepted: Any) -> Any:
+    r"""Return how likely each value is the first accepted one in a random order.
+
+    A value with the chance f of being accepted is the output with probability
+    :math:`f \int_0^1 \prod_{s \ne r} (1 - v f_s)\,dv`.
+    """
     nodes, widths = np.polynomial.legendre.leggauss(200)
     v = (nodes + 1) / 2
     logs = np.log1p(-np.outer(v, accepted))
     products = np.exp(logs.sum(axis=1)[:, None] - logs)
-    chances = accepted * (widths / 2 @ products)
-    return float(chances @ gaps / chances.sum())
+    return accepted * (widths / 2 @ products)
 
 
 def _asked(relation: str, sql: str, extra: str = "", **options: Any) -> Any:
@@ -773,7 +775,8 @@ def beside_section(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 NOT_REACHED = (
     "Five quantiles are drawn by the mechanism that is named, and *ours* is its law: the 2.8 that "
     "was measured at ε = 1 is not what it gives for these people and values (20.4 at ε = 0.2 is). "
-    "A median comes with an interval from the same draw, which takes a part of ε."
+    "A median comes with an interval from the same draw: the further away ends may be, the less "
+    "they disturb the median, and the wider is the interval."
 )
 
 

@@ -13,7 +13,6 @@ The judge proves privacy by rule: see *Scores* in :mod:`tightrope.certify.judge`
 from __future__ import annotations
 
 import functools
-import math
 import os
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import judge
+from tightrope.certify.flips import first_accepted
 from tightrope.certify.make import encode, plain_header
 from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
 from tightrope.certify.tuples import Bracket, JointQuantiles, TupleMechanism
@@ -113,24 +113,13 @@ class ScoreMechanism(MechanismFile):
         return np.asarray(self.levels[np.minimum(gaps, last).astype(np.int64)])
 
     def chances(self, counts: Sequence[int]) -> list[Fraction]:
-        r"""Return the exact probability of each output: for small numbers of values.
-
-        :math:`f_r \int_0^1 \prod_{s \ne r} (1 - v f_s)\,dv`, a polynomial in v.
+        """Return the exact probability of each output: for small numbers of values.
 
         >>> [float(round(p, 3)) for p in by_score("commonest(3)", 1).chances([9, 5, 0])]
         [0.927, 0.067, 0.005]
         """
-        from flint import fmpq, fmpq_poly
-
-        shares = [fmpq(int(w), 1 << self.bits) for w in self.weights(self.gaps(counts))]
-        lines = [fmpq_poly([1, -share]) for share in shares]
-        found = []
-        for r, mine in enumerate(shares):
-            # v is the uniform place of r: s comes before it and is accepted with v·f_s.
-            others = math.prod(lines[:r] + lines[r + 1 :], start=fmpq_poly([1]))
-            chance = mine * others.integral()(1)
-            found.append(Fraction(int(chance.p), int(chance.q)))
-        return found
+        weights = self.weights(self.gaps(counts)).tolist()
+        return first_accepted([Fraction(weight, self.total) for weight in weights])
 
     def promised_gap(self, confidence: Fraction) -> Fraction | None:
         r"""Return the least gap that is kept with this probability, in people.
@@ -222,7 +211,8 @@ def _tuple_bits(asked: judge.TupleQuestion) -> int:
     is the square of one: 64 bits more than there are tuples keep an error of 2^-64.
     """
     if asked.is_bracket:
-        return 64 + (asked.values**3).bit_length()
+        # The extremes count as often as all values together: below 4c³ triples.
+        return 64 + (4 * asked.values**3).bit_length()
     points = 2 * asked.sizes[0] * asked.values
     return 64 + len(asked.ranks) * points.bit_length() // 2
 

@@ -1,8 +1,8 @@
 r"""Mechanisms for a tuple of values: several quantiles, or one with both ends of an interval.
 
 Drawn one by one, each of m quantiles has a part of ε only. But one person moves all ranks
-together: who comes in moves those beyond by one, and no other. A draw of the whole tuple by the
-exponential mechanism pays for that once.
+together: who comes in moves those beyond by one, and no other. A draw of the whole tuple pays
+for that once.
 
 The judge proves privacy by rule: see :mod:`tightrope.certify.theorems.tuples`.
 """
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.certify import judge
+from tightrope.certify.flips import first_accepted
 from tightrope.certify.mechanism import MechanismFile
 from tightrope.errors import InputError
 
@@ -81,11 +82,17 @@ class TupleMechanism(MechanismFile):
 class Bracket(TupleMechanism):
     """A quantile and both ends of an interval around it.
 
-    The three gaps count by the largest of them, so a draw is one of a level g, and then one of
-    each value among those whose gap is at most g: no search, however many values there are.
+    The three gaps count by the largest of them, so what all pairs of ends add to a quantile
+    depends on its gap alone. Permute-and-flip draws the quantile; then a level is drawn, and each
+    end among those whose gap is at most that: no search, however many values there are.
+
+    The least value as the lower end, and the largest one as the upper end, count as often as all
+    values together. In a small group these are the only ends that are far enough from the
+    quantile. If they counted once, quantiles that are wrong enough to leave the ends free would
+    gain a factor of c².
     """
 
-    route = "a quantile and its interval in one draw of the exponential mechanism"
+    route = "a quantile by permute-and-flip, and its interval, in one draw"
 
     @property
     def room(self) -> tuple[int, int, int]:
@@ -117,23 +124,56 @@ class Bracket(TupleMechanism):
             found.append(gap)
         return found
 
+    @functools.cached_property
+    def places(self) -> list[NDArray[np.int64]]:
+        """The values that may be lower end, quantile and upper end, as often as they count."""
+        own = np.arange(self.values)
+        # The extremes count c times: once among all values, and c - 1 times besides.
+        least = np.zeros(self.values - 1, np.int64)
+        largest = least + self.values - 1
+        return [np.concatenate([own, least]), own, np.concatenate([own, largest])]
+
+    @property
+    def triples(self) -> int:
+        """How many triples there are, each as often as it counts."""
+        return math.prod(map(len, self.places))
+
     def choices(self, counts: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Return how many values each coordinate may take at each level."""
+        """Return how many places each coordinate may take at each level."""
         many = []
-        for gap, room in zip(self.gaps(counts), self.room, strict=True):
-            in_order = np.sort(gap)
+        parts = zip(self.gaps(counts), self.places, self.room, strict=True)
+        for gap, places, room in parts:
+            in_order = np.sort(gap[places])
             # At level g a coordinate may be any value with gap - room ≤ g.
             steps = np.arange(len(self.levels), dtype=in_order.dtype) + room
             many.append(np.searchsorted(in_order, steps, side="right"))
-            many[-1][-1] = self.values  # the last level goes on for ever
+            many[-1][-1] = len(places)  # the last level goes on for ever
         return many
 
     def level_weights(self, counts: Sequence[int]) -> list[int]:
-        """Return the weight of each level: what it adds to all tuples that reach it."""
+        """Return the weight of each level: what it adds to all pairs of ends that reach it."""
         # Layer cake: w_g = Σ_{h ≥ g} (w_h - w_{h+1}); level h adds its rise to the box of gaps ≤ h.
         rises = [now - later for now, later in itertools.pairwise([*self.levels, 0])]
-        boxes = zip(*(many.tolist() for many in self.choices(counts)), strict=True)
-        return [rise * math.prod(box) for rise, box in zip(rises, boxes, strict=True)]
+        lower, _, upper = self.choices(counts)
+        boxes = zip(rises, lower.tolist(), upper.tolist(), strict=True)
+        return [rise * low * high for rise, low, high in boxes]
+
+    def gap_weights(self, counts: Sequence[int]) -> list[int]:
+        """Return W by the gap of a quantile: the weights of the levels from there on."""
+        falling = itertools.accumulate(reversed(self.level_weights(counts)))
+        return list(falling)[::-1]
+
+    def value_steps(self, counts: Sequence[int]) -> NDArray[np.int64]:
+        """Return the gap of each value as quantile, up to the last level."""
+        last = len(self.levels) - 1
+        return np.asarray(np.minimum(self.gaps(counts)[1], last), np.int64)
+
+    def value_chances(self, counts: Sequence[int]) -> list[Fraction]:
+        """Return the exact probability of each quantile: for small numbers of values."""
+        weights = self.gap_weights(counts)
+        # Some value is a quantile, and W falls with the gap: the largest is that of gap 0.
+        steps = self.value_steps(counts).tolist()
+        return first_accepted([Fraction(weights[g], weights[0]) for g in steps])
 
     def chances(self, counts: Sequence[int]) -> dict[tuple[int, ...], Fraction]:
         """Return the exact probability of each triple: for small numbers of values."""
@@ -141,25 +181,31 @@ class Bracket(TupleMechanism):
             np.maximum(gap - room, 0).tolist()
             for gap, room in zip(self.gaps(counts), self.room, strict=True)
         ]
-        weights = {
-            places: self.level(max(gap[v] for gap, v in zip(gaps, places, strict=True)))
-            for places in itertools.product(range(self.values), repeat=3)
+        often = [np.bincount(places).tolist() for places in self.places]
+        weights = {}
+        sums = [0] * self.values
+        for triple in itertools.product(range(self.values), repeat=3):
+            largest = max(gap[v] for gap, v in zip(gaps, triple, strict=True))
+            times = math.prod(many[v] for many, v in zip(often, triple, strict=True))
+            weights[triple] = times * self.level(largest)
+            sums[triple[1]] += weights[triple]
+        drawn = first_accepted([Fraction(total, max(sums)) for total in sums])
+        return {
+            triple: drawn[triple[1]] * Fraction(weight, sums[triple[1]])
+            for triple, weight in weights.items()
         }
-        total = sum(weights.values())
-        return {places: Fraction(weight, total) for places, weight in weights.items()}
 
     def promised_steps(self, confidence: Fraction) -> int | None:
         """Return the least number of steps that the largest gap keeps with this probability.
 
-        More is likeliest when one triple has no gap and all others are just beyond: with
-        probability ``x/(1+x)``, where ``x = (c³-1)·w/2^bits``.
+        A triple of weight w has a chance of at most ``w/max W``, and some triple has no gap: all
+        others together are beyond a gap with at most ``(N-1)·w_{g+1}/2^bits``, if there are N.
         """
-        others = self.values**3 - 1
+        others = self.triples - 1
         miss = 1 - confidence
 
         def is_kept(steps: int) -> bool:
-            # x/(1+x) ≤ 1-c if and only if x·c ≤ 1-c.
-            return others * self.level(steps + 1) * confidence <= miss * self.total
+            return others * self.level(steps + 1) <= miss * self.total
 
         last = len(self.levels) - 1
         return bisect_left(range(last), True, key=is_kept) if is_kept(last) else None
@@ -169,7 +215,7 @@ class Bracket(TupleMechanism):
 
         >>> from tightrope.certify import by_score
         >>> by_score("bracket(1/2,121,40,10)", 1).promised_gap(Fraction(19, 20))
-        Fraction(69, 2)
+        Fraction(75, 2)
         """
         steps = self.promised_steps(confidence)
         return None if steps is None else Fraction(steps, self.question.denominator)

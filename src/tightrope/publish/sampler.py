@@ -567,8 +567,10 @@ class ScoreSampler:
 class BracketSampler:
     """Draws a quantile and both ends of its interval for the counts of one table.
 
-    A level is drawn, and then each of the three among all values that reach it. Every level and
-    every value is looked at, whatever the counts are.
+    Every value is accepted or not by a random number of its own, and one of the accepted ones,
+    each as likely as another, is the quantile: that is the first one in a random order. Then a
+    level is drawn, and each end among all places that reach it. Every level and every value is
+    looked at, whatever the counts are.
 
     Examples
     --------
@@ -579,21 +581,49 @@ class BracketSampler:
     """
 
     def __init__(self, mechanism: Bracket, counts: Sequence[int]) -> None:
-        self._choices = mechanism.choices(counts)
-        # A stable order by gap: the first many[level] values are those that reach the level.
-        self._orders = [
-            np.argsort(gap, kind="stable") for gap in mechanism.gaps(counts)
-        ]
-        self._running = list(accumulate(mechanism.level_weights(counts)))
+        lower, _, upper = mechanism.choices(counts)
+        self._choices = (lower, upper)
+        # A stable order by gap: the first many[level] places are those that reach the level.
+        low, _, high = (
+            places[np.argsort(gap[places], kind="stable")]
+            for gap, places in zip(
+                mechanism.gaps(counts), mechanism.places, strict=True
+            )
+        )
+        self._orders = (low, high)
+        self._levels = mechanism.level_weights(counts)
+        self._weights = mechanism.gap_weights(counts)
+        self._steps = mechanism.value_steps(counts)
+        # The chance of being accepted in units of 2^-63, and what is left of a unit. W falls with
+        # the gap, and some value has none: its chance is 1.
+        units = [divmod(weight << 63, self._weights[0]) for weight in self._weights]
+        self._whole = np.array([whole for whole, _ in units], np.uint64)[self._steps]
+        self._rest = [rest for _, rest in units]
+
+    def _accepted(self) -> NDArray[np.int64]:
+        """Accept each value with its exact chance, and return the accepted ones."""
+        words = np.frombuffer(os.urandom(8 * len(self._whole)), np.uint64)
+        words = words >> np.uint64(1)
+        accepted = words < self._whole
+        # 63 bits decide but in the unit that the chance ends in: one case of 2^63.
+        for value in np.flatnonzero(words == self._whole):
+            rest = self._rest[self._steps[value]]
+            accepted[value] = secrets.randbelow(self._weights[0]) < rest
+        return np.flatnonzero(accepted)
 
     def draw(self) -> tuple[int, ...]:
         """Draw the places of the lower end, the quantile and the upper end."""
-        level = _drawn_place(self._running)
-        pairs = zip(self._orders, self._choices, strict=True)
-        # Uniform among the values that reach the level, of which at least one exists.
-        return tuple(
-            int(order[secrets.randbelow(int(many[level]))]) for order, many in pairs
+        accepted = self._accepted()
+        value = int(accepted[secrets.randbelow(len(accepted))])
+        steps = int(self._steps[value])
+        # Ends of a quantile at gap g reach the levels from g on.
+        running = list(accumulate([0] * steps + self._levels[steps:]))
+        level = _drawn_place(running)
+        low, high = (
+            int(order[secrets.randbelow(int(many[level]))])
+            for order, many in zip(self._orders, self._choices, strict=True)
         )
+        return low, value, high
 
 
 class JointSampler:

@@ -112,6 +112,82 @@ def test_half_the_noise_is_found_out(relation):
     assert ratio(with_half_the_noise(made)) > 4
 
 
+def defined_law(made, counts):
+    """Return the law of a bracket by its definition, over every order of the values."""
+    part = made.question.denominator
+    (rank,) = made.question.ranks
+    offset, slack = made.question.sizes
+    people = sum(counts)
+    values = range(made.values)
+
+    def gap(value, wanted):
+        below = part * sum(counts[:value]) if value else -math.inf
+        upto = sum(counts[: value + 1])
+        above = part * upto if value < made.values - 1 else math.inf
+        return max(0, below - wanted, wanted - above)
+
+    def weight(low, value, high):
+        middle = rank * people
+        ends = gap(low, middle - offset), gap(high, middle + offset)
+        steps = max(gap(value, middle), *(end - slack for end in ends))
+        extremes = (low == 0) + (high == made.values - 1)
+        return made.values**extremes * made.level(int(steps))
+
+    ends = list(itertools.product(values, repeat=2))
+    sums = [sum(weight(low, v, high) for low, high in ends) for v in values]
+    drawn = [Fraction(0)] * made.values
+    for order in itertools.permutations(values):
+        reached = Fraction(1, math.factorial(made.values))
+        for value in order:
+            share = Fraction(sums[value], max(sums))
+            drawn[value] += reached * share
+            reached *= 1 - share
+    return {
+        (low, v, high): drawn[v] * Fraction(weight(low, v, high), sums[v])
+        for v in values
+        for low, high in ends
+    }
+
+
+@pytest.mark.parametrize(
+    "question", ["bracket(1/2,3,2,1)", "bracket(1/4,4,5,2)", "bracket(9/10,3,7,3)"]
+)
+def test_chances_are_those_of_the_definition(question):
+    made = by_score(question, 3)
+    for counts in tables(made.values, 3):
+        assert made.chances(counts) == defined_law(made, counts)
+    # Extremes that count once are another law.
+    counts = (1,) * made.values
+    made.places = [np.arange(made.values)] * 3
+    assert made.chances(counts) != defined_law(made, counts)
+
+
+@pytest.mark.parametrize("counts", [(3, 1, 2, 0), (0, 0, 0, 0), (0, 9, 0, 1)])
+def test_a_quantile_has_the_chance_of_all_its_triples(counts):
+    made = by_score("bracket(1/4,4,9,2)", 2)
+    law = Counter()
+    for (_, value, _), chance in made.chances(counts).items():
+        law[value] += chance
+    assert [law[value] for value in range(4)] == made.value_chances(counts)
+
+
+def test_the_ends_of_a_small_group_hardly_disturb_its_median():
+    """Twenty people around 20 of 101 values; alone the median is 20 with the same chance."""
+    counts = [0] * 101
+    counts[19:22] = [4, 12, 4]
+    room = by_score("bracket(1/2,101,1,1)", 1, "add-remove").promised_steps(
+        Fraction(19, 20)
+    )
+    slack = room // 2 + 1
+    text = f"bracket(1/2,101,{room + slack + 3},{slack})"
+    made = by_score(text, 1, "add-remove")
+    alone = by_score("quantile(1/2,101)", 1, "add-remove").chances(counts)[20]
+    assert made.value_chances(counts)[20] > alone - Fraction(1, 10)
+    # Extremes that count once leave the median to values that free the ends.
+    made.places = [np.arange(101)] * 3
+    assert made.value_chances(counts)[20] < alone - Fraction(1, 10)
+
+
 def test_less_noise_for_several_quantiles_is_found_out():
     question = "quantiles(1/3,2/3,2,3)"
     made = by_score(question, "12*ln(3/2)", "change-one")
@@ -159,6 +235,29 @@ def test_draws_follow_the_law(question, sampler, counts):
         seen.append(4000 - sum(seen))
         expected.append(float(4000 * rest))
     assert stats.chisquare(seen, expected).pvalue > 1e-6
+
+
+def test_a_value_is_accepted_with_its_chance_to_the_last_bit(monkeypatch):
+    """Where 63 bits equal the chance rounded down, the rest of the chance decides."""
+    made = by_score("bracket(1/2,3,2,1)", 3)
+    counts = (3, 1, 2)
+    weights = made.gap_weights(counts)
+    steps = made.value_steps(counts).tolist()
+    # The last value has a gap, so its chance is no whole number of units.
+    whole, rest = divmod(weights[steps[2]] << 63, weights[0])
+    assert rest
+    sampler = BracketSampler(made, counts)
+
+    def is_accepted(word, number):
+        words = np.array([0, 0, word << 1], np.uint64).tobytes()
+        monkeypatch.setattr("os.urandom", lambda size: words)
+        monkeypatch.setattr("secrets.randbelow", lambda most: number)
+        return 2 in sampler._accepted()
+
+    assert is_accepted(whole - 1, rest)
+    assert is_accepted(whole, rest - 1)
+    assert not is_accepted(whole, rest)
+    assert not is_accepted(whole + 1, 0)
 
 
 def quantile_range(rank, counts):

@@ -1,26 +1,37 @@
 r"""Weights of tuples of values: several quantiles, or a quantile and both ends of an interval.
 
 A file holds no matrix, but a rule: ``w_0 = 2^bits`` and ``w_{g+1} = ⌈w_g·q/p⌉``. Every tuple of
-values has a weight that is a product of such levels, and it is drawn with a probability in
-proportion to its weight (the exponential mechanism, McSherry and Talwar 2007). With L(v) people
-below a value, U(v) not above it and n in all:
+values has a weight that is a product of such levels. With L(v) people below a value, U(v) not
+above it and n in all:
 
 ``bracket(t/D,c,A,S)``
     A triple (l, v, u). The gap of a value from a rank r/D is ``max(0, D·L - r, r - D·U)``; below
     the least value and above the largest one there is always room. The weight is w_g with
-    ``g = max(gap of v from t·n, gap of l from t·n - A, less S, gap of u from t·n + A, less S)``.
+    ``g = max(gap of v from t·n, gap of l from t·n - A, less S, gap of u from t·n + A, less S)``,
+    times c where l is the least value, and times c where u is the largest one. With W_v, the sum
+    of the weights over all (l, u), value v is accepted with probability ``W_v / max W``; the first
+    accepted one in a random order is drawn (permute-and-flip, McKenna and Sheldon 2020), and then
+    its ends, in proportion to the weights.
 ``quantiles(t_1/D,…,t_m/D,c,R)``
     Points p_1 <= … <= p_m of a grid with 2R points in each value, on which the people of a value
     have different random places, R of them at most. With r_j people not above p_j, the weight is
     the product of w_d over the m + 1 cells, ``d_j = |D·(r_j - r_{j-1}) - (t_j - t_{j-1})·n|`` with
     ``r_0 = t_0 = 0``, ``r_{m+1} = n`` and ``t_{m+1} = D`` (Gillenwater, Joseph and Kulesza 2021).
+    Tuples are drawn in proportion to their weights (the exponential mechanism, McSherry and
+    Talwar 2007).
 
 *Theorem.* Let one person move the levels of every tuple by at most M steps in all, and
 ``(p/q)^(2M) <= exp(ε)``. Then the draw is ε-private.
 
-*Proof.* A level falls by at most p/q a step. So no weight falls, and none grows, to more than
-``(p/q)^M`` times what it was, and neither does their sum. Places of people in a value are drawn
-without looking at anybody else, so two neighbouring tables keep them alike. ∎
+*Proof.* A level falls by at most p/q a step. So with ``a = (p/q)^M`` no weight w falls below
+``w/a``, none grows above ``a·w``, and the same holds for sums of weights. In proportion to weights
+a chance falls by at most a² then. Places of people in a value are drawn without looking at anybody
+else, so two neighbouring tables keep them alike.
+
+A triple of weight w has the chance ``w·∫_0^(1/max W) Π_{s≠v} (1 - x·W_s) dx``: value v is the
+first accepted one with probability ``W_v/max W·∫_0^1 Π_{s≠v} (1 - y·W_s/max W) dy``, its ends
+follow with w/W_v, and ``y = x·max W``. In a neighbouring table this is at least
+``w/a·∫_0^(1/(a·max W)) Π (1 - x·a·W_s) dx = w/a²·∫_0^(1/max W) Π (1 - x·W_s) dx``. ∎
 
 *M of a bracket.* A row that comes moves ``D·L - t·n`` and ``D·U - t·n`` by -t or D - t, one that
 changes by D. A largest one of distances, of which some have something subtracted and none is

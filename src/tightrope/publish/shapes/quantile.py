@@ -160,8 +160,8 @@ class Quantile(Shape, kind="quantile"):
         lower end l is not the least value, then :math:`D \#(<l) - (tn - A) - S \le g`. For
         :math:`A > g + S + D` this is :math:`\#(<l) < qn - 1`: whatever a database takes for the
         quantile of n values is at least l. The upper end is alike. The more room S the ends have,
-        the less they disturb the quantile between them: with half of g its error is 1.2 times
-        that of one drawn alone, and the interval is half as wide again as without.
+        the less they disturb the quantile between them; with half of g the interval is half as
+        wide again as without.
         """
         if self.room is None or len(self.drawn_ranks) > 1:
             return self
