@@ -245,7 +245,9 @@ def _solved(
     loss = sum(float(problem.costs[:, k] @ x) for k, x in columns.items())
     # Staircases that are proved to be close need no engine; they are proved by sums alone, or by
     # minimum cuts where columns of another shape are cheaper.
-    prices = proved_prices(problem.costs, stairs.prices, width, task.alpha)
+    prices = proved_prices(
+        problem.costs, stairs.prices, width, task.alpha, watch=task.watch
+    )
     if prices.sum() < (1 - COSET_CLOSE) * loss:
         pricer = Pricer(problem, task.watch)
         prices = price(problem, pricer, stairs.prices, problem.guesses).prices

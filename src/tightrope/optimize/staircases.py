@@ -21,22 +21,27 @@ priced over all private columns before it is believed (:func:`~.solvers.finished
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from tightrope.optimize.faces import Face, joined
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import Watch
+from tightrope.optimize.progress import Stopped, Watch
 from tightrope.optimize.simplex import minimise
+
+#: How many times as long as one pricing of all guesses a proof of their prices takes: up to four
+#: searches for cores, and two turns in which both sides of a core are passed.
+PROOF_PASSES = 8
 
 
 @dataclass(frozen=True, eq=False)
 class StaircaseResult:
     """Columns by guess, prices, the value of the program, and what the columns are made of.
 
-    ``cores`` are those of the staircases, each with its guess.
+    ``cores`` are those of the staircases, each with its guess; ``stopped`` says that the search
+    ended for want of time.
 
     >>> StaircaseResult({}, np.zeros(2), 0.0, 1).rounds
     1
@@ -47,6 +52,7 @@ class StaircaseResult:
     value: float
     rounds: int
     cores: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    stopped: bool = False
 
     def faces(self, problem: Problem, width: int) -> dict[int, Face]:
         """Return for each guess the smallest face that contains its staircases."""
@@ -122,7 +128,7 @@ def solve_staircases(
         wide[wide[:, 1] == high - 1, 1] = len(scale) - 1
         cores = np.unique(np.concatenate([cores, wide]), axis=0)
         prices = np.pad(result.prices, ends)
-        return StaircaseResult(columns, prices, result.value, result.rounds, cores)
+        return replace(result, columns=columns, prices=prices, cores=cores)
     program = _StaircaseProgram(
         np.ascontiguousarray(costs.T), width, alpha, np.maximum(scale, least)
     )
@@ -131,24 +137,33 @@ def solve_staircases(
     value = 0.0
     prices = np.zeros(len(scale))
     weights = np.zeros(0)
+    watch = Watch() if watch is None else watch
+    reserve = 0.0
+    stopped = False
     while fresh and rounds < most_rounds:
+        # The program may take what is left less the time that the proof of its prices needs.
+        search = Watch(watch, max(0.0, watch.left - reserve))
         try:
-            value, prices, weights = program.solve(watch)
+            value, prices, weights = program.solve(search)
         except KeyboardInterrupt:
             if not rounds:
                 raise
+            stopped = True
             break
         rounds += 1
+        began = watch.seconds
         gains, cores = program.price(prices)
+        reserve = PROOF_PASSES * (watch.seconds - began)
         # Prices lowered by -Σ min(gain, 0) in all are feasible: the bound is off by no more.
         tolerance = gap * abs(value)
         is_off = -np.minimum(gains, 0).sum() > tolerance / 4
         cheap = gains < -tolerance / (8 * len(gains))
         fresh = is_off and program.add(cores[cheap])
-        if watch is not None and watch.heartbeat():
+        if watch.heartbeat() or watch.left <= reserve:
+            stopped = bool(fresh)
             break
     columns, cores = program.mixed(weights)
-    return StaircaseResult(columns, prices, value, rounds, cores)
+    return StaircaseResult(columns, prices, value, rounds, cores, stopped)
 
 
 class _StaircaseProgram:
@@ -643,10 +658,14 @@ def proved_prices(
     width: int,
     alpha: float,
     *,
+    watch: Watch | None = None,
     together: int = 1 << 20,
     turns: int = 100,
 ) -> Floats:
     """Return prices decreased until dual feasible for every guess; 0 where that fails.
+
+    Prices on their way prove nothing: when time is up before they are feasible,
+    :class:`~.progress.Stopped` is raised.
 
     >>> far = np.abs(np.subtract.outer(np.arange(51), np.arange(51))) / 51
     >>> found = solve_staircases(far, 5, np.exp(-1.0), np.full(51, 1 / 51))
@@ -655,15 +674,17 @@ def proved_prices(
     """
     step = max(1, together // len(prices))
     guesses = np.arange(costs.shape[1])
-    parts = [
-        tightest_cores(costs[:, k].T, prices, width, alpha, k)
-        for k in np.split(guesses, range(step, len(guesses), step))
-    ]
+    watch = Watch() if watch is None else watch
+    parts = []
+    for k in np.split(guesses, range(step, len(guesses), step)):
+        _go_on(watch)
+        parts.append(tightest_cores(costs[:, k].T, prices, width, alpha, k))
     cores, share = (np.concatenate(part) for part in zip(*parts, strict=True))
     # Where staircases cost less than their prices, all prices are too high by that part.
     prices = prices * min(1.0, float(share.min()))
 
     def shortfall(k: Ints, prices: Floats) -> tuple[Ints, Floats]:
+        _go_on(watch)
         weights = costs[:, k].T - prices
         short = dual_shortfall(weights, cores[k, 0], cores[k, 1], width, alpha)
         return np.broadcast_to(np.arange(len(prices)), short.shape), short
@@ -673,6 +694,12 @@ def proved_prices(
         prices, shortfall, costs.shape[1], rounding, step=step, turns=turns
     )
     return lowered if feasible else lowered * 0.0
+
+
+def _go_on(watch: Watch) -> None:
+    """Report that work goes on; stop when time is up."""
+    if watch.heartbeat():
+        raise Stopped
 
 
 def _make_dual_feasible(

@@ -19,6 +19,7 @@ from tightrope.optimize.closed_forms import geometric_route
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.cosets import cosets_route
 from tightrope.optimize.interior import interior_effort
+from tightrope.optimize.progress import Stopped
 from tightrope.optimize.result import Design
 from tightrope.optimize.solvers import finished, rays_route, too_many
 from tightrope.optimize.staircases import (
@@ -69,12 +70,18 @@ def staircases_route(task: Task) -> RoutePlan | str:
             costs, width, task.alpha, task.prior, gap=gap, watch=task.watch
         )
         prices = best.prices
-        stopped = task.watch.over
+        stopped = best.stopped
         # Prices far from the best take minimum cuts long, and prove little.
         quick = long or stopped
         if quick:
             task.watch.say("proving the prices by staircases")
-            prices = proved_prices(costs, prices, width, task.alpha)
+            try:
+                prices = proved_prices(
+                    costs, prices, width, task.alpha, watch=task.watch
+                )
+            except Stopped:
+                stopped = True
+                prices = np.zeros(task.graph.size)  # the mechanism stays, without them
         design = finished(
             task,
             private_columns(task.problem, best.columns),
