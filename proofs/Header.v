@@ -624,27 +624,109 @@ Section Dense.
           end
       end.
 
+  (** ** Weights by a rule: they are written out here, and then checked like listed ones *)
+  Fixpoint never_rise (levels : list Z) : bool :=
+    match levels with
+    | x :: ((y :: _) as rest) => (y <=? x) && never_rise rest
+    | _ => true
+    end.
+  Definition read_levels (j : json) : reading (list Z) :=
+    let* listed := items j in
+    need (0 <? Z.of_nat (List.length listed)) && (Z.of_nat (List.length listed) <=? 2 ^ 17)
+      else "there are too few or many levels" in
+    let* levels := each (whole_number 1 (2 ^ 480)) listed in
+    need never_rise levels else "the levels must not rise" in Read levels.
+  (** The last level goes on for ever. *)
+  Definition level_at (levels : list Z) : Z -> Z :=
+    let listed := place_in (map (fun w => [w]) levels) in
+    let last := Z.of_nat (List.length levels) - 1 in
+    fun d => hd 0 (listed (Z.min d last)).
+
+  (** max_k ⌈|x_k - y_k| / s_k⌉ *)
+  Definition box_distance (steps x y : list Z) : Z :=
+    fold_right Z.max 0 (map (fun pair => up (Z.abs (fst pair)) (snd pair)) (combine (differences x y) steps)).
+  Definition is_box (graph : asked_for) : bool :=
+    match what graph with
+    | inl (Count _, _) | inl (Path _, _) | inl (Mean _ _, ChangeOne) => true
+    | inl (Sum _ _, r) | inl (Counts _ _, r) => match r with AddRemove => false | _ => true end
+    | _ => false
+    end.
+
+  (** On a ring, and where any number of coordinates of two values differ. *)
+  Definition radial_distance (graph : asked_for) : option (list Z -> list Z -> Z) :=
+    let n := count graph in
+    let around x y := let d := Z.abs (first x - first y) in Z.min d (n - d) in
+    let unequal x y := Z.of_nat (List.length (others (differences x y))) in
+    match what graph with
+    | inl (Cycle _, _) => Some around
+    | inl (CountMod people m, _) => if m <=? people then Some around else None
+    | inl (Choice _, _) | inl (Clique _, _) => Some unequal
+    | inl (Grid sides, _) => if forallb (fun side => side =? 2) sides then Some unequal else None
+    | _ => None
+    end.
+
+  Definition read_box_levels (graph : asked_for) : reading (Z * Z * (Z -> Z -> Z)) :=
+    let n := count graph in
+    let* told := fields ["bits"; "kind"; "levels"; "rest"; "steps"] (at_key "weights") in
+    let* places := whole_number 0 481 (get "bits" told) in
+    let* levels := read_levels (get "levels" told) in
+    let* listed := items (get "steps" told) in
+    let* steps := each (whole_number 1 (2 ^ 40)) listed in
+    let* rest := whole_number 0 n (get "rest" told) in
+    let* factor := section "factors" n 0 (2 ^ 100) in
+    if negb (is_box graph) then Uncovered "levels of this question"
+    else
+      need Nat.eqb (List.length steps) (List.length (label_at graph 0)) else "there must be one step for each side" in
+      let weigh := level_at levels in
+      let product i o := weigh (box_distance steps (label_at graph i) (label_at graph o)) * factor o in
+      let missing := map (fun i => 2 ^ places - total (range n) (product i)) (range n) in
+      need forallb (fun x => 0 <=? x) missing else "a row weighs more than 2^bits" in
+      let missing_at := place_in (map (fun x => [x]) missing) in
+      Read (places, n, fun i o => product i o + (if o =? rest then hd 0 (missing_at i) else 0)).
+
+  Definition read_radial (graph : asked_for) : reading (Z * Z * (Z -> Z -> Z)) :=
+    let* told := fields ["bits"; "kind"; "levels"] (at_key "weights") in
+    let* places := whole_number 0 481 (get "bits" told) in
+    let* levels := read_levels (get "levels" told) in
+    let weigh := level_at levels in
+    match radial_distance graph with
+    | None => Uncovered "radial weights of this question"
+    | Some apart => Read (places, count graph, fun i o => weigh (apart (label_at graph i) (label_at graph o)))
+    end.
+
+  (** Bits, the number of outputs, and W[i,o]. *)
+  Definition read_weights (graph : asked_for) : reading (Z * Z * (Z -> Z -> Z)) :=
+    let n := count graph in
+    let* kind := kind_of (at_key "weights") in
+    if String.eqb kind "dense" then
+      let* told := fields ["bits"; "kind"; "outputs"] (at_key "weights") in
+      let* places := whole_number 0 481 (get "bits" told) in
+      let* outs := whole_number 1 (2 ^ 31) (get "outputs" told) in
+      let* w := numbers "weights" n (n * outs) 0 (2 ^ places + 1) in
+      Read (places, outs, fun i o => w (o * n + i))
+    else if 4000000 <? n * n then Uncovered "a rule for so many answers"
+    else if String.eqb kind "levels" then read_box_levels graph
+    else read_radial graph.
+
   (** The file that the header describes, and its limit with the certificate. *)
   Definition read_dense : reading (file * option (consumer * limit * option certificate)) :=
     let* l := privacy_level header in
     let* graph := read_graph in
     let n := count graph in
-    let* told := fields ["bits"; "kind"; "outputs"] (at_key "weights") in
-    let* places := whole_number 0 481 (get "bits" told) in
-    let* outs := whole_number 1 (2 ^ 31) (get "outputs" told) in
     if negb (is_null (at_key "window")) then Uncovered "a window"
     else
+      let* weights := read_weights graph in
+      let '(places, outs, w) := weights in
       let* names :=
         if is_null (at_key "outputs") then
           need outs =? n else "outputs without names are the answers" in Read []
         else labels_of (at_key "outputs") outs in
-      let* w := numbers "weights" n (n * outs) 0 (2 ^ places + 1) in
       let* slack := delta_of header in
       let* ratios := ratios_of header in
       let blank :=
         {| asked := what graph; nodes := n; label := label_at graph; label_unit := over_what graph;
            distance := fun _ _ => 0; epsilon := l; delta := slack; ratios := ratios; bits := places;
-           outputs := outs; weight := fun i o => w (o * n + i); whose := None; proof := None |} in
+           outputs := outs; weight := w; whose := None; proof := None |} in
       let around := table blank in
       let in_a_row := forallb (fun row => same (snd row)
         (filter (fun h => (0 <=? h) && (h <? n)) [fst row - 1; fst row + 1])) around in
@@ -661,7 +743,7 @@ Section Dense.
       let f :=
         {| asked := what graph; nodes := n; label := label_at graph; label_unit := over_what graph;
            distance := apart; epsilon := l; delta := slack; ratios := ratios; bits := places;
-           outputs := outs; weight := fun i o => w (o * n + i); whose := c; proof := None |} in
+           outputs := outs; weight := w; whose := c; proof := None |} in
       let* hinted := match c with
         | Some c =>
             if certified then
@@ -777,10 +859,10 @@ Section Dense.
     else if String.eqb kind "scores" then
       let* holds := read_scores header in
       need holds else "the scores are not private" in Read Holds
-    else if String.eqb kind "dense" then judge_dense
+    else if existsb (String.eqb kind) ["dense"; "levels"; "radial"] then judge_dense
     else Uncovered ("weights of the kind " ++ kind).
 
-  (** "A file with listed weights holds only if the proved judge says so": Soundness.v and Limits.v
+  (** "A file whose weights are listed, or are written out here, holds only if the proved judge says so": Soundness.v and Limits.v
       say what that means for the file that the header describes. *)
   Theorem judge_dense_checks : judge_dense = Read Holds ->
     exists f limited, read_dense = Read (f, limited) /\ check f = true /\

@@ -22,6 +22,7 @@ from fractions import Fraction
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import tightrope as tr
 from tightrope.certify import by_score, verify
@@ -47,11 +48,16 @@ LONG = """
 SCORES = """
     commonest(5) commonest(40,3) quantile(1/2,121) quantile(9/10,30) quantile(3/7,12,2)
 """
+# Whose weights have a rule; files of this size list them unless they are told not to.
+RULES = """
+    count(12) count(30) path(9) sum(6,2) mean(4,3) counts(3,2)
+    cycle(6) cycle(9) hypercube(3) clique(4) choice(6) count_mod(8,5)
+"""
 LEVELS = ("1", "ln(2)", "1/4", "5/2")
 LOSSES = ("binary", "absolute", "squared", "distance")
 STATEMENTS = """
     ratio ratio epsilon base delta query neighbours bits bound loss loss_kind remapped certificate
-    certificate_bits start start core limit limit
+    certificate_bits start start core limit limit levels levels rest steps
 """
 RELATIONS = ("change-one", "add-remove", "either")
 
@@ -63,15 +69,31 @@ def scored_designs() -> Iterator[tuple[str, bytes]]:
         yield f"{text} {relation} ε={level}", mechanism.to_bytes()
 
 
+def rule_designs() -> Iterator[tuple[str, bytes]]:
+    """Yield files with weights by a rule with what they are."""
+    for level, loss, text in product(LEVELS, LOSSES, RULES.split()):
+        question = tr.query(text)
+        try:
+            consumer = Consumer.of(question.graph, loss=loss)
+            mechanism = tr.design(question, level, consumer)
+            with patch("tightrope.certify.make.RULE_FROM", 2):
+                data = prove(mechanism, question).to_bytes()
+        except TightropeError:
+            continue  # answers without numbers have no absolute loss
+        if unpack(data)[0]["weights"]["kind"] != "dense":
+            yield f"{text} by rule ε={level} {loss}", data
+
+
 def designs() -> Iterator[tuple[str, bytes]]:
     """Yield designed files with what they are, in an order that mixes all kinds."""
     cases = list(product(LEVELS, LOSSES, RELATIONS, QUESTIONS.split()))
     cases += product(LEVELS, ("absolute", "squared"), RELATIONS, LONG.split())
     random.Random(0).shuffle(cases)
-    scored = list(scored_designs())
+    others = [*scored_designs(), *rule_designs()]
+    random.Random(0).shuffle(others)
     for number, (level, loss, relation, text) in enumerate(cases):
-        if number % 8 == 7 and scored:
-            yield scored.pop()
+        if number % 6 == 5 and others:
+            yield others.pop()
         try:
             question = tr.query(text, neighbours=relation)
         except TightropeError:
@@ -148,7 +170,7 @@ def _bare(header: dict[str, Any], sections: Sections) -> None:
     header |= dict.fromkeys(
         ["consumer", "expected_loss", "certificate", "bound", "limit"]
     )
-    for name in set(sections) - {"weights", "edges", "edge_lengths"}:
+    for name in set(sections) - {"weights", "factors", "edges", "edge_lengths"}:
         del sections[name]
 
 
@@ -221,6 +243,12 @@ def _nudge_header(rng: random.Random, header: dict[str, Any]) -> None:
         step = rng.choice([1, 1 << rng.randrange(number.bit_length() + 1)])
         moved = number + rng.choice([step, -step])
         header["weights"] = header["weights"] | {change: moved}
+    elif change in ("levels", "steps") and change in header["weights"]:
+        listed = list(header["weights"][change])
+        listed[rng.randrange(len(listed))] += rng.choice([1, -1, 2, 1 << 30])
+        header["weights"] = header["weights"] | {change: listed}
+    elif change == "rest" and change in header["weights"]:
+        header["weights"] = header["weights"] | {change: rng.randrange(8)}
     elif change == "limit" and header["limit"]:
         name = rng.choice(["most", "vulnerability", "limited", "weight"])
         if name == "limited":
@@ -242,6 +270,8 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     """Return a file with one or two changes, and a digest that fits."""
     header, sections = unpack(data)
     priced = "prices" in sections and header["certificate"]["kind"] != "stairs"
+    if priced and header["certificate"].get("constant"):
+        priced = "weights" in sections  # which tell how many answers have that price
     for _ in range(rng.choice([1, 1, 2])):
         ways = ["section", "section", "price", "slack", "weights", "swap"]
         way = rng.choice(["header", *(ways if sections else ["bare"])])
@@ -297,7 +327,8 @@ def agree(data: bytes, first: Any, second: SecondVerdict) -> bool:
     The second judge knows not all kinds. Where a certificate names no multipliers, it rounds less:
     prices that the first judge cannot decide may hold for it. Of noise on a count it proves the
     bound itself, so it accepts every bound that is not above its own; the first judge wants the
-    one that the certificate's slope gives.
+    one that the certificate's slope gives. Of weights by a rule the first judge compares all
+    levels and all rests; the second the weights of neighbours, which is less.
     """
     if second.verdict == "not covered":
         return True
@@ -306,7 +337,8 @@ def agree(data: bytes, first: Any, second: SecondVerdict) -> bool:
         return not any(reason.startswith(breaches) for reason in first.reasons)
     if bool(first) == (second.verdict == "holds"):
         return True
-    proof = unpack(data)[0]["certificate"] or {"kind": ""}
+    header = unpack(data)[0]
+    proof = header["certificate"] or {"kind": ""}
     own_limits = [
         "too large",
         "the factors are too large",
@@ -316,6 +348,8 @@ def agree(data: bytes, first: Any, second: SecondVerdict) -> bool:
         own_limits += ["certificate: guess"]
     if proof["kind"] == "unbounded":
         own_limits += ["bound: what is proved"]
+    if header["weights"]["kind"] in ("levels", "radial"):
+        own_limits += ["privacy: level", "privacy: missing", "levels must fall"]
     return any(reason.startswith(tuple(own_limits)) for reason in first.reasons)
 
 
