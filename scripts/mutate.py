@@ -2,12 +2,15 @@
 
 A mutant is the package with one small change: a comparison, a sign, a number, a condition, a
 check that is left out. A test that fails kills it; one that survives shows a line that no test
-depends on. The first run records which test executes which line (``.mutation/``); a mutant is
-then tried, in a copy of the whole checkout, on the tests that execute its line: those of the
-changed file first, then those of its room, then the others, the quickest first.
+depends on. The first run records which test executes which line (``.mutation/``), later ones
+what tests were added; ``--fresh`` records anew, which pays after larger changes of the package.
+A mutant is then tried, in a copy of the whole checkout, on the tests that execute its line:
+those of the changed file first, then those of its room, then the others, the quickest first. One
+on which they take far longer than recorded hangs: it is noticed, but counted apart.
 
     make mutate                        300 mutants of certify, publish, accounting and asking
     make mutate ARGS="--rooms certify --count 50 --seed 7"
+    make mutate ARGS="--minutes 20"             as many as are tried in this time
     make mutate ARGS="--retry survivors.log"    those that an earlier run printed
 
 Survivors that are equivalent to the original are listed with the reason in
@@ -20,6 +23,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import enum
 import itertools
 import os
 import random
@@ -29,7 +33,8 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +44,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tightrope"
 STATE = ROOT / ".mutation"
 ROOMS = ("certify", "publish", "accounting", "asking")
-SUITES = ("tests/unit", "tests/faults", "tests/interfaces", "tests/properties", "src")
+SUITES = (
+    "tests/unit",
+    "tests/faults",
+    "tests/interfaces",
+    "tests/properties",
+    "tests/data",
+    "src",
+)
+# A folder of tests that belong to a room without bearing its name.
+FURTHER_TESTS = {"publish": "data"}
 MOST_SECONDS = 100.0  # recorded for the tests of one mutant; the farthest are left out
 HEAD_START = (
     60.0  # seconds beyond twice the recorded ones before a mutant counts as hanging
@@ -69,6 +83,15 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }
 CHECKS = {"need", "need_work"}
 TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
+
+
+class Outcome(enum.Enum):
+    """What the tests say of a mutant."""
+
+    KILLED = "killed"
+    HANGS = "hang"
+    EQUIVALENT = "are listed as equivalent"
+    SURVIVES = "survive"
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,7 @@ def main() -> int:
     parser.add_argument("--rooms", nargs="+", default=ROOMS)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--fresh", action="store_true", help="record the coverage anew")
     parser.add_argument("--retry", type=Path, help="what an earlier run printed")
@@ -139,21 +163,39 @@ def main() -> int:
     listed = tomllib.loads(
         (ROOT / "scripts" / "equivalent_mutants.toml").read_text("utf-8")
     )
-    survivors: list[Mutant] = []
     began = time.monotonic()
+
+    def try_in_time(mutant: Mutant) -> Outcome | None:
+        if time.monotonic() - began > 60 * options.minutes:
+            return None
+        outcome = try_mutant(mutant, tests)
+        is_listed = outcome is Outcome.SURVIVES and mutant.name in listed
+        return Outcome.EQUIVALENT if is_listed else outcome
+
+    counts: Counter[Outcome] = Counter()
     with ThreadPoolExecutor(options.workers) as pool:
-        outcomes = pool.map(lambda mutant: is_killed(mutant, tests), drawn)
-        for tried, (mutant, killed) in enumerate(zip(drawn, outcomes, strict=True), 1):
-            if not killed and mutant.name not in listed:
-                survivors.append(mutant)
+        outcomes = pool.map(try_in_time, drawn)
+        for mutant, outcome in zip(drawn, outcomes, strict=True):
+            if outcome is None:
+                continue
+            counts[outcome] += 1
+            if outcome is Outcome.SURVIVES:
                 print(f"survives: {mutant.shown}", flush=True)
-            if tried % 25 == 0:
+            if outcome is Outcome.HANGS:
+                print(f"hangs: {mutant.shown}", flush=True)
+            if counts.total() % 25 == 0:
                 seconds = time.monotonic() - began
                 print(
-                    f"{tried} of {len(drawn)}, {len(survivors)} survive, {seconds:.0f} s"
+                    f"{counts.total()} of {len(drawn)}, {counts[Outcome.SURVIVES]} survive, "
+                    f"{seconds:.0f} s",
+                    flush=True,
                 )
-    share = 1 - len(survivors) / max(1, len(drawn))
-    print(f"{len(drawn)} mutants of {len(mutants)}: {share:.1%} killed or equivalent")
+    share = 1 - counts[Outcome.SURVIVES] / max(1, counts.total())
+    figures = ", ".join(f"{counts[outcome]} {outcome.value}" for outcome in Outcome)
+    print(
+        f"{counts.total()} mutants of {len(mutants)}, seed {options.seed}: {figures}; "
+        f"{share:.1%} do not survive"
+    )
     return int(share < 0.95)
 
 
@@ -239,16 +281,20 @@ class RecordedTests:
         import coverage
 
         data_file = STATE / "coverage"
+        durations = STATE / "durations"
         if fresh or not data_file.exists():
-            record(data_file)
-        lines = (STATE / "durations").read_text("utf-8").splitlines()
-        durations = dict(line.rsplit(" ", 1) for line in lines)
+            shutil.rmtree(STATE, ignore_errors=True)
+            STATE.mkdir()
+            record(data_file, SUITES)
         # A name that pytest no longer knows would make it fail, which is no verdict on a mutant.
-        present = collected(sorted({name.partition("::")[0] for name in durations}))
+        present = collected()
+        added = present - set(read_durations(durations))
+        if added:
+            record(data_file, sorted(added))
         seconds = {
-            name: float(duration)
-            for name, duration in durations.items()
-            if name in present
+            name: duration
+            for name, duration in read_durations(durations).items()
+            if name in present and duration < float("inf")
         }
         recorded = coverage.CoverageData(basename=str(data_file))
         recorded.read()
@@ -263,7 +309,7 @@ class RecordedTests:
 
     def near(self, mutant: Mutant) -> list[str]:
         """Return the tests for a mutant, the nearest first, as many as its time allows."""
-        file = str(mutant.path)
+        file = str(mutant.path.relative_to(ROOT))
         lines = range(mutant.line, mutant.statement - 1, -1)
         recorded = (self.by_line.get((file, line)) for line in lines)
         contexts = next(filter(None, recorded), [])
@@ -271,12 +317,14 @@ class RecordedTests:
             contexts = self.by_file[file]
         own_tests = {f"test_{mutant.path.stem}.py", mutant.path.name}
         room = mutant.path.relative_to(PACKAGE).parts[0]
+        folders = {room, FURTHER_TESTS.get(room, room)}
 
         def distance(test: str) -> tuple[int, float]:
             test_file = Path(test.partition("::")[0])
             if test_file.name in own_tests and room in test_file.parts:
                 return 0, self.seconds[test]
-            return 1 if room in test_file.parts else 2, self.seconds[test]
+            is_of_room = not folders.isdisjoint(test_file.parts)
+            return 1 if is_of_room else 2, self.seconds[test]
 
         ordered = sorted(
             (test for test in contexts if test in self.seconds), key=distance
@@ -289,36 +337,47 @@ class RecordedTests:
         ]
 
 
-def record(data_file: Path) -> None:
-    """Run the suites once and record which test executes which line."""
-    shutil.rmtree(STATE, ignore_errors=True)
-    STATE.mkdir()
+def record(data_file: Path, tests: Iterable[str]) -> None:
+    """Run tests once and add to the record which of them executes which line."""
     settings = STATE / "coveragerc"
+    # Relative names, so that a record may be taken along into another checkout.
     settings.write_text(
-        f"[run]\nsource = {PACKAGE}\ndata_file = {data_file}\ncore = ctrace\n",
+        f"[run]\nsource = {PACKAGE}\ndata_file = {data_file}\ncore = ctrace\n"
+        "relative_files = true\n",
         encoding="utf-8",
     )
-    print("recording which test executes which line (some minutes, once)")
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
+    print("recording which test executes which line (some minutes, once)", flush=True)
+    names = STATE / "names"
+    names.write_text("\n".join(tests), encoding="utf-8")
+    command = [sys.executable, "-m", "coverage", "run", "-a", f"--rcfile={settings}"]
     options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "scripts.mutate"]
     subprocess.run(
-        [*command, *options, *SUITES], cwd=ROOT, env=environment(ROOT), check=False
+        [*command, *options, f"@{names}"],
+        cwd=ROOT,
+        env=environment(ROOT),
+        check=False,
     )
 
 
-def collected(files: list[str]) -> set[str]:
-    """Return the names of the tests that pytest finds in files."""
-    present = [file for file in files if (ROOT / file).exists()]
+def read_durations(path: Path) -> dict[str, float]:
+    """Return how long each recorded test took; infinitely long if it did not pass."""
+    lines = path.read_text("utf-8").splitlines()
+    pairs = (line.rsplit(" ", 1) for line in lines)
+    return {name: float(duration) for name, duration in pairs}
+
+
+def collected() -> set[str]:
+    """Return the names of the tests that pytest finds."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
     ended = subprocess.run(
-        [*command, "-p", "no:cacheprovider", *present],
+        [*command, "-p", "no:cacheprovider", *SUITES],
         cwd=ROOT,
         env=environment(ROOT),
         capture_output=True,
         text=True,
         check=True,
     )
-    return set(ended.stdout.splitlines())
+    return {line for line in ended.stdout.splitlines() if "::" in line}
 
 
 def pytest_runtest_setup(item: Any) -> None:
@@ -332,16 +391,17 @@ def pytest_runtest_setup(item: Any) -> None:
 
 def pytest_runtest_logreport(report: Any) -> None:
     """Record how long a test took (a hook, while coverage is recorded)."""
-    if report.when == "call" and report.passed:
+    if report.when == "call" or not report.passed:
+        duration = report.duration if report.passed else float("inf")
         with (STATE / "durations").open("a", encoding="utf-8") as durations:
-            durations.write(f"{report.nodeid} {report.duration:.4f}\n")
+            durations.write(f"{report.nodeid} {duration:.4f}\n")
 
 
-def is_killed(mutant: Mutant, tests: RecordedTests) -> bool:
-    """Whether a test that executes the changed line fails, or hangs."""
+def try_mutant(mutant: Mutant, tests: RecordedTests) -> Outcome:
+    """Return whether a test that executes the changed line fails, or hangs."""
     near = tests.near(mutant)
     if not near:
-        return False
+        return Outcome.SURVIVES
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         # The copies keep their times, so that compiled files stay valid for all but the mutant.
         checkout = Path(folder) / "checkout"
@@ -360,8 +420,9 @@ def is_killed(mutant: Mutant, tests: RecordedTests) -> bool:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return True
-        return ended.returncode not in (0, NO_TESTS)
+            return Outcome.HANGS
+        is_noticed = ended.returncode not in (0, NO_TESTS)
+        return Outcome.KILLED if is_noticed else Outcome.SURVIVES
 
 
 def environment(checkout: Path) -> dict[str, str]:
