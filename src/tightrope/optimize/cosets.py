@@ -241,7 +241,7 @@ def _solved(
         watch=task.watch,
         negligible=NEGLIGIBLE,
     )
-    columns = private_columns(problem, stairs.columns)
+    columns = private_columns(problem, stairs.columns, task.watch)
     loss = sum(float(problem.costs[:, k] @ x) for k, x in columns.items())
     # Staircases that are proved to be close need no engine; they are proved by sums alone, or by
     # minimum cuts where columns of another shape are cheaper.

@@ -192,7 +192,7 @@ def _solved(task: Task, noise: UnboundedNoise, depths: Ints, radius: int) -> Des
     # Prices for each orbit come with columns whose rows sum to 1, but for what is outside balls.
     by_orbit = _InteriorPoint(task, depths, deepest, deepest, radius)
     prices = max(prices, by_orbit.solve(), key=np.sum)
-    columns = private_columns(task.on_orbits, by_orbit.columns())
+    columns = private_columns(task.on_orbits, by_orbit.columns(), task.watch)
     return finished(
         task,
         expanded(columns, group),

@@ -19,7 +19,13 @@ from tightrope.optimize.master import MasterSolution, solve_master
 from tightrope.optimize.objective import ExpectedLoss, Objective
 from tightrope.optimize.pricing import Priced, Pricer, highest, price
 from tightrope.optimize.problem import Floats, Ints, Problem
-from tightrope.optimize.progress import OutOfSteps, Watch, digits_done, relative_gap
+from tightrope.optimize.progress import (
+    OutOfSteps,
+    Stopped,
+    Watch,
+    digits_done,
+    relative_gap,
+)
 from tightrope.optimize.settings import SolverSettings
 from tightrope.progress import Progress, ProgressCallback
 
@@ -121,7 +127,7 @@ class _EngineSearch:
         if objective.loss_rows is not None:
             effort = interior_effort(self.problem, self.guesses)
             self.seconds = self.tuned.interior_wait * effort
-        self.faces = first_faces(self.problem, self.guesses, start)
+        self.faces = first_faces(self.problem, self.guesses, start, watch)
         # Prices at which every ray of every guess is free: the least cost of each answer. Over all
         # guesses, not only one for each orbit: prices must treat the answers of an orbit alike.
         weighed = objective.weighed(objective.first)
@@ -159,7 +165,7 @@ class _EngineSearch:
 
     def _make(self, columns: dict[int, Floats]) -> None:
         """Make a mechanism of numerical columns; keep it if it is the best."""
-        feasible = private_columns(self.problem, columns)
+        feasible = private_columns(self.problem, columns, self.watch)
         value = self.objective.worth(feasible)
         if value < self.value:
             self.value = value
@@ -344,7 +350,10 @@ def _heavy_columns(
 
 
 def first_faces(
-    problem: Problem, guesses: Ints, start: dict[int, Face] | None = None
+    problem: Problem,
+    guesses: Ints,
+    start: dict[int, Face] | None = None,
+    watch: Watch | None = None,
 ) -> dict[int, Face]:
     """Return faces to start from, or the steepest ray around each guess's region; and a flat ray.
 
@@ -358,6 +367,8 @@ def first_faces(
     """
     faces = dict(start or {})
     for k in () if start else guesses.tolist():
+        if watch is not None and watch.heartbeat():
+            raise Stopped
         faces[k] = joined(
             problem, None, problem.distances[problem.regions[k]].min(axis=0)
         )

@@ -14,15 +14,24 @@ import numpy as np
 
 from tightrope.optimize.faces import TIGHT_TOLERANCE
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import Watch
+
+#: Seconds after which nothing is proved: the bound is for searches whose time is up.
+SECONDS = 1.0
 
 
 def layered_prices(
-    problem: Problem, profile: Floats, *, most: float = 3e8, margin: float = 1e-12
+    problem: Problem,
+    profile: Floats,
+    watch: Watch | None = None,
+    *,
+    most: float = 3e8,
+    margin: float = 1e-12,
 ) -> Floats:
     """Return the largest multiple of a profile that is proved layer by layer, at least 0.
 
     Nothing is proved where the work would be too long: guesses times arcs, where a layer counts as
-    a thousand, are more than ``most``.
+    a thousand, are more than ``most``; nor where it is.
 
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
@@ -39,7 +48,12 @@ def layered_prices(
     profile = problem.class_means(profile)
     # A flat column is private, so the best blind guess bounds s from above.
     level = float(problem.costs[:, guesses].sum(axis=0).min() / profile.sum())
+    watch = Watch() if watch is None else watch
+    began = watch.seconds
     for k in guesses.tolist():
+        watch.heartbeat()
+        if watch.seconds - began > SECONDS:
+            return np.zeros(problem.size)
         anchor = int(problem.anchors[k])
         cost = problem.costs[:, k]
         away = np.asarray(problem.distances[anchor], float)

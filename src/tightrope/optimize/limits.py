@@ -275,7 +275,7 @@ class _LimitedRequest:
             )
         self.watch.say(f"solving the program under the limit with {entries} entries")
         solution = solve_whole(aim, self.watch)
-        columns = private_columns(aim.problem, solution.columns)
+        columns = private_columns(aim.problem, solution.columns, self.watch)
         matrix = self._within_limit(aim.matrix(columns), spare)
         return matrix, self._proof(solution.multipliers), False
 

@@ -335,7 +335,7 @@ def _without_search(task: Task) -> Design:
     if _is_listed(task):
         lost = _lost(task, best.noise, best.guess)
         prices += [
-            layered_prices(task.on_orbits, task.prior * part)
+            layered_prices(task.on_orbits, task.prior * part, task.watch)
             for part in (lost, np.ones(task.graph.size))
         ]
     most = max(prices, key=np.sum)
@@ -488,6 +488,7 @@ def _baselines(task: Task, best: Design) -> dict[str, float]:
         return {best.route: best.expected_loss} if best.route == "geometric" else {}
 
     def measure(noise: Channel) -> float:
+        task.watch.heartbeat()
         if averse:
             return minimax_remap(noise, task.consumer, settings).worst_loss
         return float(expected_loss(noise, task.consumer))

@@ -30,8 +30,11 @@ from tightrope.optimize.loops import affordable, run
 from tightrope.optimize.problem import Floats, Heights, Ints, Problem
 from tightrope.optimize.progress import OutOfSteps, Stopped, Watch
 
-#: Guesses that are priced between two looks at the clock.
+#: Guesses that are priced between two looks at the clock, at most.
 GUESSES_AT_ONCE = 32
+#: About so many seconds pass between two looks at the clock. Prices far from the best take some
+#: tens of times as many passes as usual, which is still below a second.
+LOOK_SECONDS = 0.02
 #: Seconds that visiting all arcs takes for each of them, measured.
 ARC_SECONDS = 4e-9
 #: About how often the search for a ray visits all arcs where prices are nearly optimal.
@@ -166,10 +169,8 @@ class Pricer:
             np.maximum(short, lacks, out=short)
             interpreted += 1
         # Blocks of guesses keep all threads busy and the clock in view.
-        turns = [
-            slice(q, q + GUESSES_AT_ONCE)
-            for q in range(interpreted, count, GUESSES_AT_ONCE)
-        ]
+        together = min(GUESSES_AT_ONCE, _rows_at_once(usual))
+        turns = [slice(q, q + together) for q in range(interpreted, count, together)]
         if len(turns) <= 1:
             for turn in turns:
                 np.maximum(short, search(turn), out=short)
@@ -200,21 +201,46 @@ class Pricer:
         return 100 * (2 + steps)
 
     def raise_to_private(self, columns: Floats) -> None:
-        """Raise each of several columns (rows of the array) to its smallest private majorant."""
-        # Largest first, as in Dijkstra's algorithm: most entries are settled once.
-        orders = np.argsort(-columns, axis=1, kind="stable")
-        visits = 2 * len(self._order) * len(columns)
-        run(raise_to_private, visits, self._network, columns, orders)
+        """Raise each of several columns (rows of the array) to its smallest private majorant.
+
+        This is finished even when time is up: without it there is no mechanism.
+        """
+        width = self.problem.graph.power
+        for block in self._blocks(columns):
+            self._report()
+            # Running maxima are repeated at most once for each step along the line, and an entry
+            # has 2v neighbours: they are never the longer way where v is at least the steps.
+            if width is not None and len(columns.T) <= width * width:
+                _raise_on_line(block, width, self.problem.alpha)
+                continue
+            # Largest first, as in Dijkstra's algorithm: most entries are settled once.
+            orders = np.argsort(-block, axis=1, kind="stable")
+            visits = 2 * len(self._order) * len(block)
+            run(raise_to_private, visits, self._network, block, orders)
 
     def parts(self, columns: Floats) -> Ints:
         """Return a number for each part of the columns (rows) that its tight edges join."""
-        sizes, rays = np.zeros((2, *columns.shape))
-        first = np.empty(columns.shape, np.int64)
-        tight = np.empty((len(columns), len(self._order)), np.bool_)
-        run(join_tight, tight.size, self._network, columns, sizes, rays, first, tight)
+        parts = np.empty(columns.shape, np.int64)
+        for block, first in zip(
+            self._blocks(columns), self._blocks(parts), strict=True
+        ):
+            if self._report():
+                raise Stopped
+            sizes, rays = np.zeros((2, *block.shape))
+            tight = np.empty((len(block), len(self._order)), np.bool_)
+            run(join_tight, tight.size, self._network, block, sizes, rays, first, tight)
         # Parts of different columns get different numbers.
-        first += columns.shape[1] * np.arange(len(columns))[:, None]
-        return np.unique(first, return_inverse=True)[1].reshape(columns.shape)
+        parts += columns.shape[1] * np.arange(len(columns))[:, None]
+        return np.unique(parts, return_inverse=True)[1].reshape(columns.shape)
+
+    def _blocks(self, columns: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return views of some columns each, between which to look at the clock."""
+        together = _rows_at_once(len(self._order))
+        return [columns[q : q + together] for q in range(0, len(columns), together)]
+
+    def _report(self) -> bool:
+        """Report that work goes on; whether time is up."""
+        return self._watch is not None and self._watch.heartbeat()
 
     def multipliers(self, weights: Floats, anchor: int) -> tuple[Floats, Floats]:
         r"""Return the multipliers of each edge, in both directions, that prove the weights.
@@ -239,6 +265,34 @@ class Pricer:
         multipliers[self._order] = flow / fall
         forward, backward = np.split(multipliers, 2)
         return forward, backward
+
+
+def _rows_at_once(visits: int) -> int:
+    """Return for how many rows so many arcs each are visited between two looks at the clock.
+
+    >>> _rows_at_once(3_000), _rows_at_once(10**9)
+    (1666, 1)
+    """
+    return max(1, int(LOOK_SECONDS / (ARC_SECONDS * max(1, visits))))
+
+
+def _raise_on_line(columns: Floats, width: int, alpha: float) -> None:
+    """Raise columns on a power of a path: x_i ≥ α·x_j for the largest x_j at most v away.
+
+    >>> column = np.array([[1.0, 0.1, 0.9, 0.0]])
+    >>> _raise_on_line(column, 1, 0.5)
+    >>> column.tolist()
+    [[1.0, 0.5, 0.9, 0.45]]
+    """
+    from scipy.ndimage import maximum_filter1d
+
+    below = np.arange(len(columns))
+    while len(below):
+        near = maximum_filter1d(columns[below], 2 * width + 1, axis=1, mode="nearest")
+        near *= alpha
+        raised = (near > columns[below]).any(axis=1)
+        below = below[raised]
+        columns[below] = np.maximum(columns[below], near[raised])
 
 
 def processors() -> int:

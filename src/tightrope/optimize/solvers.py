@@ -23,6 +23,7 @@ from tightrope.optimize.objective import Objective
 from tightrope.optimize.orbits import expanded
 from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Problem
+from tightrope.optimize.progress import Stopped
 from tightrope.optimize.result import Design
 from tightrope.optimize.task import RoutePlan, Task
 
@@ -55,7 +56,7 @@ def dual_route(task: Task) -> RoutePlan | str:
         task.watch.say(f"solving the dual program with {count} multipliers")
         columns, prices = solve_dual_program(problem, task.watch)
         # Solver output is repaired to exact feasibility.
-        private = private_columns(problem, columns)
+        private = private_columns(problem, columns, task.watch)
         if task.symmetries is not None:
             private = expanded(private, task.symmetries)
         return finished(task, private, task.objective.first, prices)
@@ -120,7 +121,7 @@ def plain_route(task: Task) -> RoutePlan | str:
     def solve() -> Design:
         task.watch.say(f"solving the plain program with {entries} entries")
         solved = solve_whole(task.objective, task.watch)
-        private = private_columns(problem, solved.columns)
+        private = private_columns(problem, solved.columns, task.watch)
         return finished(task, private, solved.multipliers, solved.prices)
 
     return RoutePlan(reason, solve)
@@ -190,7 +191,13 @@ def finished(
     if not proved:
         # One guess for each orbit: prices that are equal on orbits treat the others alike.
         problem = replace(task.objective, problem=task.on_orbits).weighed(multipliers)
-        prices = price(problem, Pricer(problem), prices, problem.guesses).prices
+        pricer = Pricer(problem, task.watch)
+        try:
+            prices = price(problem, pricer, prices, problem.guesses).prices
+        except Stopped:
+            # The mechanism stays, and what needs no proof.
+            prices = np.zeros(task.graph.size)
+            search["stopped"] = True
     # λ_i = π_i min_k ℓ(i,k) is feasible: no bound is below the trivial one.
     trivial = consumer.prior.probabilities * task.least_losses
     prices = max(prices, trivial, key=np.sum)

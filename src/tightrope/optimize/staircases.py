@@ -31,8 +31,10 @@ from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import Stopped, Watch
 from tightrope.optimize.simplex import minimise
 
-#: How many times as long as one pricing of all guesses a proof of their prices takes: up to four
-#: searches for cores, and two turns in which both sides of a core are passed.
+#: How many times as long as one pricing of all guesses a proof of their prices takes, at most: four
+#: searches for cores, each a pricing, and two turns over all guesses that pass both sides of a core
+#: (further turns are for few of them). Measured: 5.4 on 600 answers under a uniform prior, 4.2 on
+#: 1,200 under a geometric one.
 PROOF_PASSES = 8
 
 
@@ -506,6 +508,7 @@ def end_prices(
     depths: tuple[int, int, int],
     *,
     rise: float = np.inf,
+    watch: Watch | None = None,
     most_entries: int = 3000,
     widest: int = 8,
 ) -> tuple[Floats, Ints]:
@@ -530,6 +533,8 @@ def end_prices(
         a staircase is counted on each side.
     rise
         By what part of the middle prices of the short line may be above it.
+    watch
+        Hears that work goes on. It does not end it: ends are what is had when time is up.
 
     Examples
     --------
@@ -572,6 +577,8 @@ def end_prices(
     away = np.arange(-reach, reach + 1)
 
     def shortfall(k: Ints, prices: Floats) -> tuple[Ints, Floats]:
+        if watch is not None:
+            watch.heartbeat()
         # Guesses beyond the listed prices have the last price and the last core, moved along.
         i = k[:, None] + away
         at = np.clip(i, 0, count - 1)

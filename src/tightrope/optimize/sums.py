@@ -84,7 +84,7 @@ def staircases_route(task: Task) -> RoutePlan | str:
                 prices = np.zeros(task.graph.size)  # the mechanism stays, without them
         design = finished(
             task,
-            private_columns(task.problem, best.columns),
+            private_columns(task.problem, best.columns, task.watch),
             task.objective.first,
             prices,
             proved=quick,
@@ -390,7 +390,14 @@ def _stretched(
     # By distance the prices of a short line are not unique: some in the middle are 5 % too high.
     rise = 0.0 if name == "distance" else math.inf
     prices, cores = end_prices(
-        loss, width, task.alpha, coarse.core, middle, depths, rise=rise
+        loss,
+        width,
+        task.alpha,
+        coarse.core,
+        middle,
+        depths,
+        rise=rise,
+        watch=task.watch,
     )
     layers = depths[2]
     # Between listed guesses a squared loss is lower by at most 1/4 of a squared stride.

@@ -23,8 +23,9 @@ from tightrope.optimize import (
     solvers,
     task as task_module,
 )
+from tightrope.optimize.layers import layered_prices
 from tightrope.optimize.planner import _best_of, _without_search
-from tightrope.optimize.progress import OutOfSteps
+from tightrope.optimize.progress import OutOfSteps, Stopped
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.solvers import finished
 from tightrope.optimize.sums import _engine_on, staircases_route
@@ -580,6 +581,38 @@ def test_no_bound_is_below_the_trivial_one() -> None:
     assert bound([-9.0, 1.0, 1.0]) == 0.5 * 2 + 0.25 * 1 + 0.25 * 2
     # Prices that prove more are kept.
     assert bound([1.0, 0.5, 0.5]) == 2.0
+
+
+def test_prices_that_time_does_not_prove_leave_the_mechanism(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = PathPower(50, 5)
+    task = Task(graph, Epsilon.of(1), consumer(graph, "uniform", "absolute"))
+    solved = staircases_route(task).solve()
+    prices = solved.certificate.prices
+    columns = dict(enumerate(np.asarray(solved.channel.matrix()).T))
+    proved = finished(task, columns, task.objective.first, prices)
+    assert proved.certified
+    assert not proved.stopped
+
+    def ends(*_: object, **__: object) -> None:
+        raise Stopped
+
+    monkeypatch.setattr("tightrope.optimize.solvers.price", ends)
+    stopped = finished(task, columns, task.objective.first, prices)
+    assert stopped.stopped
+    assert stopped.bound == 0
+    assert stopped.expected_loss == proved.expected_loss
+
+
+def test_layers_prove_nothing_when_they_take_too_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = PathPower(20)
+    problem = Task(graph, Epsilon.of(1), consumer(graph, "uniform", "absolute")).problem
+    assert layered_prices(problem, np.ones(20)).sum() > 0
+    monkeypatch.setattr("tightrope.optimize.layers.SECONDS", 0.0)
+    assert layered_prices(problem, np.ones(20)).sum() == 0
 
 
 def test_the_engine_closes_the_gap_of_a_window_that_it_takes() -> None:
