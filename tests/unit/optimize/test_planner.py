@@ -590,7 +590,8 @@ def test_prices_that_time_does_not_prove_leave_the_mechanism(
     task = Task(graph, Epsilon.of(1), consumer(graph, "uniform", "absolute"))
     solved = staircases_route(task).solve()
     prices = solved.certificate.prices
-    columns = dict(enumerate(np.asarray(solved.channel.matrix()).T))
+    matrix = np.asarray(solved.channel.matrix())
+    columns = dict(zip(solved.channel.outputs, matrix.T, strict=True))
     proved = finished(task, columns, task.objective.first, prices)
     assert proved.certified
     assert not proved.stopped
