@@ -24,6 +24,8 @@ KEPT = re.compile(
 )
 ROW = re.compile(r"^\| ([^|]+) \| (.+?) \| `[^`]+` \|$", re.MULTILINE)
 RUN = re.compile(r"^( *```+ *python) run(?: on)? *$", re.MULTILINE)
+#: A session: its results are not coloured as if they were code.
+SESSION = re.compile(r"^( *```+ *)python(?= *\n *>>>)", re.MULTILINE)
 #: A formula in a docstring, and in a page as GitHub shows it too: $`x`$.
 MATH = re.compile(r":math:<code>(.*?)</code>|\$<code>(.*?)</code>\$", re.DOTALL)
 DISPLAY = re.compile(
@@ -44,7 +46,7 @@ ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):<code>(~?)([\w.]+)</c
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Drop the mark of the blocks that the tests run, and draw formulas on their own lines."""
     drawn = FENCED.sub(lambda found: formula(found[1], "block"), markdown)
-    return RUN.sub(r"\1", drawn)
+    return SESSION.sub(r"\1pycon", RUN.sub(r"\1", drawn))
 
 
 def on_page_content(text: str, page: Any = None, **_: Any) -> str:

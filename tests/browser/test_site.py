@@ -43,9 +43,23 @@ def test_pages_fit_a_narrow_window(page, site, scheme):
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(color_scheme=scheme)
     for name in ("index", "how-to/ask", "concepts/optimal", "benchmarks", "gallery",
+                 "comparison", "floor", "concepts/generality",
                  "reference/command-line", "reference/channels"):  # fmt: skip
         page.goto(f"file://{site}/{name}.html")
         assert page.evaluate(SCROLLS) == 0, name
+
+
+def test_lines_of_code_fit_a_wide_window(page, site):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wide = """() => [...document.querySelectorAll('pre > code')]
+      .filter((code) => code.scrollWidth > code.clientWidth).map((code) => code.innerText)"""
+    for name in ("index", "tutorial", "gallery", "floor", "how-to/ask", "how-to/joins",
+                 "how-to/check-a-mechanism", "concepts/optimal"):  # fmt: skip
+        page.goto(f"file://{site}/{name}.html")
+        assert page.evaluate(wide) == [], name
+    # The results of a session are text, not code in colours.
+    page.goto(f"file://{site}/index.html")
+    assert page.locator(".language-pycon .go").count() > 0
 
 
 def test_every_page_leads_on(page, site):
