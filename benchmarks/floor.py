@@ -65,6 +65,7 @@ THEOREMS = {
     "lattice": "least loss of noise on a lattice (`certify/theorems/unbounded.py`, theorem 3)",
     "sizes": "sizes of level sets, Brunn and Minkowski (`benchmarks/floor_bounds.py`, *Sizes*)",
     "window": "multipliers on a window, checked in fractions (*Window*, the same file)",
+    "coarser": "window at m·ε for answers rounded to multiples of m (*Coarser*, the same file)",
     "job": "floor of a whole job (`tables/floors.py`)",
     "shown": "chance of being shown (`certify/theorems/shown.py`)",
     "packing": "packing of tables (`benchmarks/floor_bounds.py`, *Packing*)",
@@ -81,10 +82,6 @@ ABOVE = {
     "all pairs of groups at once is known to us",
     "mean": "the noise is improvable: under add-remove a sum and a count are drawn in units of "
     "half the width of the bounds, and at a large ε rounding to them is most of the error",
-    "several counts": "the floor is loose: at a small ε the window would need too many points, and "
-    "each count is bounded alone; where the window is large enough, the ratio is at most 1.03",
-    "margins": "the floor is loose: at a small ε the window would need too many points, and the "
-    "floor of the whole job is weak under change-one",
 }
 
 
@@ -301,13 +298,32 @@ def counts_floor(numbers: int, reach: int) -> Callable[[Job], tuple[float, str]]
         level = Fraction(job.epsilon)
         text = f"counts({PEOPLE},{numbers})"
         single = floor_bounds.lattice_floor(text, AR, "squared", level), "lattice"
-        # Beyond some 11 times 1/ε there is next to nothing.
-        far = min(reach, 5 + math.ceil(11 / job.level))
-        window = floor_bounds.counts_window_floor(numbers, level, far), "window"
-        whole, theorem = max(single, window)
+
+        def window(at: Fraction) -> Fraction:
+            # Beyond some 11 times 1/ε there is next to nothing.
+            far = min(reach, 5 + math.ceil(11 / at))
+            return floor_bounds.counts_window_floor(numbers, at, far)
+
+        # Each coordinate's unit vector loses 1.
+        basis_loss = Fraction(numbers)
+        whole, theorem = max(single, *_by_windows(window, basis_loss, level))
         return math.sqrt(whole / numbers), theorem
 
     return least
+
+
+def _by_windows(
+    window: Callable[[Fraction], Fraction], basis_loss: Fraction, level: Fraction
+) -> Iterator[tuple[Fraction, str]]:
+    """Yield the floor of a window, and below ε = 1 that of one for rounded answers.
+
+    There a window large enough for ε itself would have too many points.
+    """
+    yield window(level), "window"
+    if level < 1:
+        times = math.ceil(1 / level)
+        coarser = floor_bounds.coarser_floor(window, basis_loss, level, times)
+        yield coarser, "coarser"
 
 
 def margins_floor(job: Job) -> tuple[float, str]:
@@ -319,8 +335,15 @@ def margins_floor(job: Job) -> tuple[float, str]:
     whole_job = least.error, "job"
     if job.relation == AR:
         return whole_job
-    square = floor_bounds.margins_window_floor(Fraction(job.epsilon), 16)
-    return max((math.sqrt(square), "window"), whole_job)
+    # Three steps within a row or a column are a basis, and each of them loses 1/2.
+    basis_loss = Fraction(3, 2)
+    squares = _by_windows(
+        lambda level: floor_bounds.margins_window_floor(level, 16),
+        basis_loss,
+        Fraction(job.epsilon),
+    )
+    roots = ((math.sqrt(square), theorem) for square, theorem in squares)
+    return max(whole_job, *roots)
 
 
 def mean_floor(job: Job) -> tuple[float, str]:

@@ -24,6 +24,14 @@ least ratio of loss to size over all r is a floor. (Let :math:`(r_t+2t)^k = a_t`
 :math:`r_t` and :math:`r_{t+1}` with :math:`(r+2t)^k \le a^* \le (r+2t+2)^k` exists, as
 :math:`a_t \le a^* \le a_{t+1}`.)
 
+*Coarser.* Let the loss be a quadratic form on a lattice with a basis :math:`b_i`. With whole
+numbers :math:`u_i` drawn uniformly from 0 … m - 1, round :math:`z = \sum x_i b_i` to
+:math:`Z = \sum \lfloor (x_i + u_i) / m \rfloor b_i`. A step w taken m times moves z by mw and Z by
+w: the law of Z is private at mε and loses at least L(mε). Each coordinate of Z has the mean
+:math:`x_i / m` and, with the rest r of :math:`x_i`, the variance :math:`r(m - r) / m^2`, so that
+:math:`L(m\varepsilon) \le E\,\ell(Z) \le E\,\ell(z) / m^2 + \lfloor m^2/4 \rfloor / m^2 \sum
+\ell(b_i)`.
+
 *Packing.* Of n people let s have one value j, and half of the others the least, half the largest
 value. Whatever is not j is s/2 ranks from the median. Let :math:`x = e^{s\varepsilon}`. Under
 ``change-one`` two such tables are s steps apart, so for one of the c values at least the chance of
@@ -208,6 +216,24 @@ def counts_window_floor(k: int, epsilon: Fraction, reach: int) -> Fraction:
     return window_floor(
         steps, symmetries, _squares, lambda t: (t + 1) ** 2 // 2, epsilon, reach
     )
+
+
+def coarser_floor(
+    floor: Callable[[Fraction], Fraction],
+    basis_loss: Fraction,
+    epsilon: Fraction,
+    times: int,
+) -> Fraction:
+    """Return the floor at ε that follows from a floor at a multiple of ε.
+
+    The loss is a quadratic form, and the vectors of a basis lose so much together.
+
+    >>> line = lambda level: lattice_floor("count(9)", "change-one", "squared", level)
+    >>> own = coarser_floor(line, Fraction(1), Fraction(1, 10), 10)
+    >>> round(float(own), 2), round(float(line(Fraction(1, 10))), 2)
+    (159.13, 199.83)
+    """
+    return times**2 * floor(times * epsilon) - times**2 // 4 * basis_loss
 
 
 def _squares(points: Ints) -> Ints:

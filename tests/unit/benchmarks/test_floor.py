@@ -243,6 +243,54 @@ def test_the_floor_of_margins_is_the_whole_program():
     )
 
 
+def test_rounding_to_multiples_is_private_at_the_multiple_and_loses_a_quarter():
+    """Round two-sided geometric noise on a line, by the definition of the theorem."""
+    epsilon, times, reach = 0.4, 4, 200
+    numbers = np.arange(-reach, reach + 1)
+    weights = np.exp(-epsilon * np.abs(numbers))
+    weights /= weights.sum()
+    rounded = np.zeros(2 * reach + 1)
+    for start in range(times):
+        np.add.at(rounded, (numbers + start) // times + reach, weights / times)
+    middle = rounded[reach - 20 : reach + 21]
+    ratios = np.concatenate([middle[1:] / middle[:-1], middle[:-1] / middle[1:]])
+    assert ratios.max() <= math.exp(times * epsilon) * (1 + 1e-9)
+    assert ratios.max() > math.exp((times - 1) * epsilon)
+    own, coarse = weights @ numbers**2, rounded @ numbers**2
+    assert coarse <= own / times**2 + 1 / 4
+    assert coarse > own / times**2
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_the_floor_of_rounded_answers_is_below_the_whole_program(times):
+    steps, _ = floor_bounds.coming_and_going(2)
+    points = [z for z in itertools.product(range(-14, 15), repeat=2) if _reach(z) <= 14]
+    losses = [x * x + y * y for x, y in points]
+    level = Fraction(3, 5)
+    best = least_loss(points, steps, losses, 112, float(level))
+
+    def window(at: Fraction) -> Fraction:
+        return floor_bounds.counts_window_floor(2, at, 14)
+
+    floors = floor_bounds.coarser_floor(window, Fraction(2), level, times)
+    assert 0.6 * best < float(floors) <= best * (1 + 1e-6)
+    # With a basis that loses nothing the bound is larger, for all times but one.
+    free = floor_bounds.coarser_floor(window, Fraction(0), level, times)
+    assert free - floors == 2 * (times**2 // 4)
+
+
+def test_the_basis_of_margins_generates_their_lattice_and_loses_three_halves():
+    basis = np.array([[1, -1, 0, 0], [1, 0, -1, 0], [0, 1, 0, -1]])
+    # The first three coordinates determine a point, and any whole numbers occur there.
+    assert abs(round(np.linalg.det(basis[:, :3]))) == 1
+    tables = basis.reshape(-1, 2, 2)
+    losses = [
+        ((t**2).mean() + (t.sum(axis=0) ** 2).mean() + (t.sum(axis=1) ** 2).mean()) / 3
+        for t in tables
+    ]
+    assert sum(losses) == pytest.approx(3 / 2)
+
+
 @pytest.mark.parametrize("values", [3, 5])
 def test_the_packing_of_medians_is_the_best_of_its_tables(values):
     """Under change-one the tables are a clique: the least worst error is a linear program."""
