@@ -38,11 +38,13 @@ from tightrope.errors import InputError
 
 #: Most digits of the numerator and of the denominator of an amount.
 AMOUNT_DIGITS = 60
-#: Texts of whole numbers with a fraction of zeros, and of days with the time of midnight.
-WHOLE_TEXT = (
-    "^([+-]?[0-9]+)[.]0+$|"
-    "^([0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9])[ T]00:00:00([.]0+)?$"
-)
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+_TIME = "[0-9][0-9]:[0-9][0-9]:[0-9][0-9]"
+#: Texts of numbers and of times whose fraction ends in zeros. How many decimals a program writes
+#: is a matter of the others in the column: beside 0.125 a price of 2.5 becomes 2.500.
+PADDED_TEXT = f"^([+-]?[0-9]+|{_DAY}[ T]{_TIME})(?:[.]0+|([.][0-9]*[1-9])0+)$"
+#: Texts of days with the time of midnight.
+MIDNIGHT_TEXT = f"^({_DAY})[ T]00:00:00$"
 
 
 # -- amounts ------------------------------------------------------------------------------
@@ -193,13 +195,16 @@ def canonical_text(text: str) -> str:
 
     >>> canonical_text("1.0"), canonical_text("1990-05-17 00:00:00"), canonical_text("True")
     ('1', '1990-05-17', '1')
-    >>> canonical_text("1.10"), canonical_text("north")
-    ('1.10', 'north')
+    >>> canonical_text("2.50"), canonical_text("10"), canonical_text("north")
+    ('2.5', '10', 'north')
     """
-    found = re.fullmatch(WHOLE_TEXT.replace("$", "").replace("^", ""), text)
-    if found is not None:
-        # Each alternative of the pattern has its own group: a number or a day.
-        return found[1] or found[2]
+    # fullmatch: to Python alone $ is also the place before a last line feed.
+    padded = re.fullmatch(PADDED_TEXT, text)
+    if padded is not None:
+        text = padded[1] + (padded[2] or "")
+    midnight = re.fullmatch(MIDNIGHT_TEXT, text)
+    if midnight is not None:
+        return midnight[1]
     words = {"true": "1", "false": "0"}
     # Programs write a truth value in one of three ways, and as a number beside numbers.
     is_word = text in (text.lower(), text.upper(), text.title())

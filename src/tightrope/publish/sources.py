@@ -10,7 +10,8 @@ What every source keeps to:
   Texts are compared byte by byte, whatever the collation.
 - All spellings of a value are read alike, whatever type the column has at the source: 1, 1.0,
   "1", "1.0" and true are one whole number. Programs that write tables choose the type of a column
-  by all its values, so that one missing value turns the 1 of everybody else into 1.0.
+  by all its values, so that one missing value turns the 1 of everybody else into 1.0. They choose
+  one time zone for a column too: the day of a time with a zone is its day in UTC.
 - :meth:`Source.fetch` runs rows. Only :class:`~tightrope.publish.sealed.SealedQuery` calls it.
 
 A view, a LazyFrame or an Ibis expression is a computation of the source's own: it is run as it
@@ -20,6 +21,7 @@ is, after the charge, and should not fail on a row.
 from __future__ import annotations
 
 import csv
+import datetime
 import gzip
 import hashlib
 import importlib.util
@@ -37,7 +39,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tightrope.errors import InputError, TightropeError, refusing
-from tightrope.publish.accounts import WHOLE_TEXT, SourceIdentity, folded_name
+from tightrope.publish.accounts import (
+    MIDNIGHT_TEXT,
+    PADDED_TEXT,
+    SourceIdentity,
+    folded_name,
+)
 from tightrope.publish.facts import Column, Table
 
 
@@ -651,6 +658,12 @@ _NARROW = (
 )  # fmt: skip
 
 
+def _unpadded(text: str, groups: str = r"\1\2", day: str = r"\1") -> str:
+    """Return SQL for a text without the zeros that say nothing, where patterns can be replaced."""
+    number = f"regexp_replace({text}, '{PADDED_TEXT}', '{groups}')"
+    return f"regexp_replace({number}, '{MIDNIGHT_TEXT}', '{day}')"
+
+
 def _spelled_cells() -> dict[str, str]:
     """Return the cells of DuckDB: how a value is read from a text, and from every other type.
 
@@ -667,11 +680,18 @@ def _spelled_cells() -> dict[str, str]:
     limits = "BETWEEN -1e100 AND 1e100"  # not a number is greater than every number
     # Invariant: 1, 1.0, "1" and true become the same text, so group keys do not depend on the type.
     one = (
-        f"CASE WHEN ends_with({text}, '0') THEN regexp_replace({text}, '{WHOLE_TEXT}', "
-        rf"'\1\2') WHEN {text} IN {true} THEN '1' WHEN {text} IN {false} THEN '0' "
-        f"ELSE {text} END"
+        f"CASE WHEN ends_with({text}, '0') THEN {_unpadded(text)} "
+        f"WHEN {text} IN {true} THEN '1' WHEN {text} IN {false} THEN '0' ELSE {text} END"
     )
     days = "BETWEEN DATE '0001-01-01' AND DATE '9999-12-31'"
+    # Through numbers: a cast of a time with a zone goes by the zone of the session.
+    in_utc = "make_timestamp(epoch_us({moment}))"
+    utc = in_utc.format(moment="{raw}")
+    zoned = in_utc.format(moment=f"TRY_CAST({text} AS TIMESTAMPTZ)")
+    has_zone = (
+        f"regexp_matches({text}, ':[0-9.]+ ?(Z|UTC|[+-][0-9][0-9](:?[0-9][0-9])?)$')"
+    )
+    text_of_utc = "CAST(" + utc + " AS VARCHAR)"
     cells = {
         "number": f"COALESCE(CASE WHEN {number} {limits} THEN TRY_CAST({text} AS DOUBLE) END, "
         f"{bit})",
@@ -685,10 +705,14 @@ def _spelled_cells() -> dict[str, str]:
         # Before the year 1 texts sort like dates no longer, and engines disagree about them.
         "date": f"CASE WHEN {text} < '0001' THEN NULL "
         f"WHEN {text} LIKE '____-__-__' THEN TRY_CAST({text} AS DATE) "
-        f"WHEN {text} LIKE '____-__-__%' THEN TRY_CAST(left({text}, 10) AS DATE) END",
+        f"WHEN {text} NOT LIKE '____-__-__%' THEN NULL "
+        f"WHEN {has_zone} THEN CASE WHEN TRY_CAST({zoned} AS DATE) {days} "
+        f"THEN TRY_CAST({zoned} AS DATE) END ELSE TRY_CAST(left({text}, 10) AS DATE) END",
         "date from date": f"CASE WHEN {{raw}} {days} THEN {{raw}} END",
         "date from time": f"CASE WHEN TRY_CAST({{raw}} AS DATE) {days} "
         "THEN TRY_CAST({raw} AS DATE) END",
+        "date from TIMESTAMP WITH TIME ZONE": f"CASE WHEN TRY_CAST({utc} AS DATE) {days} "
+        f"THEN TRY_CAST({utc} AS DATE) END",
         "boolean from boolean": "{raw}",
         "integer from integer": "TRY_CAST({raw} AS BIGINT)",
         "integer from boolean": "CAST({raw} AS BIGINT)",
@@ -701,8 +725,10 @@ def _spelled_cells() -> dict[str, str]:
         "text from number": f"encode(NULLIF({one}, 'nan'))",
         # As a text a byte that is no character is written in four, and matches nothing here.
         "text from BLOB": f"CASE WHEN ends_with({text}, '0') AND "
-        f"regexp_matches({text}, '{WHOLE_TEXT}') OR {text} IN {true} OR {text} IN {false} "
+        f"regexp_matches({text}, '{PADDED_TEXT}|{MIDNIGHT_TEXT}') "
+        f"OR {text} IN {true} OR {text} IN {false} "
         f"THEN encode({one}) ELSE {{raw}} END",
+        "text from TIMESTAMP WITH TIME ZONE": f"encode({_unpadded(text_of_utc)})",
     }
     for kind in ("integer", "number", "boolean"):
         cells[f"number from {kind}"] = (
@@ -1053,12 +1079,12 @@ def _plain(values: Any) -> Any:
         return values.cast(pa.large_binary())
     if check.is_float16(kind):
         return values.cast(pa.float64())
-    # Time zones, and whatever else has no cell, by the words that Python has for it.
+    # Whatever has no cell, by the words that Python has for it.
     taken = "integer floating boolean decimal128 date32 date64 binary large_binary null"
     if any(getattr(check, f"is_{word}")(kind) for word in taken.split()):
         return values
-    if check.is_timestamp(kind) and kind.tz is None:
-        return values
+    if check.is_timestamp(kind):
+        return values.cast(pa.timestamp(kind.unit))  # in UTC
     return _spelled(values.to_pylist())
 
 
@@ -1083,6 +1109,12 @@ def spelled(value: Any) -> bytes | None:
             return None
         if isinstance(value, bytes):
             return value
+        if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+            # A column of times has one zone, of whoever came first: no day may depend on it.
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+        elif isinstance(value, complex) and not value.imag:
+            # Beside a complex number pandas makes all others complex.
+            value = value.real
         text = str(value)
         if isinstance(value, bool):
             text = text.lower()
@@ -1197,7 +1229,12 @@ class SQLite(Source):
         "THEN CAST({raw} AS NUMERIC) "
         "WHEN LOWER({raw}) = 'true' THEN 1 WHEN LOWER({raw}) = 'false' THEN 0 END"
     )
-    whole: ClassVar[str] = "RTRIM(RTRIM(CAST({raw} AS TEXT), '0'), '.')"
+    ended: ClassVar[str] = "RTRIM(CAST({raw} AS TEXT), '0')"
+    # A time as SQL says it, or as texts that a zone follows: to SQLite +0200 is none.
+    day_of: ClassVar[str] = (
+        "CASE WHEN substr({raw}, 17) GLOB '*[-+][0-9][0-9]:[0-9][0-9]' THEN date({raw}) "
+        "ELSE date(substr({raw}, 1, 10), '+0 days') END"
+    )
     cells: ClassVar = {
         "integer": f"CASE WHEN typeof({{raw}}) = 'integer' THEN {{raw}} "
         f"WHEN typeof({numeric}) = 'integer' THEN ({numeric}) "
@@ -1212,16 +1249,20 @@ class SQLite(Source):
         # March to it.
         "date": "CASE WHEN {raw} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND "
         "{raw} >= '0001' AND date(substr({raw}, 1, 10), '+0 days') = substr({raw}, 1, 10) "
-        "THEN substr({raw}, 1, 10) END",
+        f"THEN {day_of} END",
         # As a text SQLite gives a number 15 digits.
         "text": "CAST(CASE WHEN typeof({raw}) = 'blob' THEN {raw} "
         "WHEN typeof({raw}) = 'real' AND {raw} = ROUND({raw}) AND ABS({raw}) < 9007199254740993 "
         "THEN CAST(CAST({raw} AS INTEGER) AS TEXT) "
         "WHEN substr(CAST({raw} AS TEXT), -1) = '0' THEN CASE "
-        f"WHEN RTRIM(CAST({{raw}} AS TEXT), '0') = {whole} || '.' AND {whole} GLOB '*[0-9]' AND "
-        f"{whole} GLOB '[-+0-9]*' AND NOT substr({whole}, 2) GLOB '*[^0-9]*' THEN {whole} "
+        f"WHEN {ended} GLOB '[-+0-9]*' AND {ended} GLOB '*[0-9].*' AND NOT "
+        f"substr({ended}, 2) GLOB '*[^0-9.]*' AND NOT {ended} GLOB '*.*.*' "
+        f"THEN RTRIM({ended}, '.') "
         "WHEN {raw} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T]00:00:00*' AND "
-        "RTRIM(substr({raw}, 20), '0') IN ('', '.') THEN substr({raw}, 1, 10) ELSE {raw} END "
+        "RTRIM(substr({raw}, 20), '0') IN ('', '.') THEN substr({raw}, 1, 10) "
+        "WHEN {raw} GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][ T][0-9][0-9]:[0-9][0-9]:"
+        f"[0-9][0-9].*' AND NOT substr({ended}, 21) GLOB '*[^0-9]*' "
+        f"THEN RTRIM({ended}, '.') ELSE {{raw}} END "
         "WHEN {raw} IN ('true', 'True', 'TRUE') THEN '1' "
         "WHEN {raw} IN ('false', 'False', 'FALSE') THEN '0' ELSE {raw} END AS BLOB)",
     }
@@ -1301,7 +1342,7 @@ class PostgreSQL(Source):
         "boolean": "{raw}::boolean",
         "date": "{raw}::date",
         "text": "(CASE WHEN right({raw}::text, 1) = '0' THEN "
-        f"regexp_replace({{raw}}::text, '{WHOLE_TEXT}', '\\1\\2') "
+        f"{_unpadded('{raw}::text')} "
         "WHEN {raw}::text IN ('true', 'True', 'TRUE') THEN '1' "
         "WHEN {raw}::text IN ('false', 'False', 'FALSE') THEN '0' "
         "ELSE NULLIF({raw}::text, 'NaN') END) COLLATE \"C\"",
@@ -1462,7 +1503,7 @@ class Spark(Source):
         "boolean": "TRY_CAST({raw} AS BOOLEAN)",
         "date": "TRY_CAST({raw} AS DATE)",
         "text": "CAST(CASE WHEN endswith(CAST({raw} AS STRING), '0') THEN "
-        f"regexp_replace(CAST({{raw}} AS STRING), '{WHOLE_TEXT}', '$1$2') "
+        f"{_unpadded('CAST({raw} AS STRING)', '$1$2', '$1')} "
         "WHEN CAST({raw} AS STRING) IN ('true', 'True', 'TRUE') THEN '1' "
         "WHEN CAST({raw} AS STRING) IN ('false', 'False', 'FALSE') THEN '0' "
         "ELSE NULLIF(CAST({raw} AS STRING), 'NaN') END AS BINARY)",
