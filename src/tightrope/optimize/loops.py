@@ -102,4 +102,5 @@ def compile_all() -> None:
     # Column generation alone, then the interior-point method from the first round on.
     for wait in (np.inf, 0.0):
         run_engine(problem, settings=SolverSettings(interior_wait=wait))
-    Pricer(problem).multipliers(problem.costs[:, 0], 0)
+    # Loops are compiled for a memory layout: weights are contiguous, as in a certificate.
+    Pricer(problem).multipliers(problem.costs[:, 0].copy(), 0)

@@ -3,12 +3,13 @@
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
 
-from tightrope import Epsilon
+from tightrope import Consumer, Epsilon, design, query
 from tightrope.graphs import CartesianProduct, Clique, Cycle, ExplicitGraph, PathPower
-from tightrope.optimize import loops
+from tightrope.optimize import interior, loops, pricing
 from tightrope.optimize.pricing import Pricer
 from tightrope.optimize.problem import Problem
 
@@ -72,3 +73,24 @@ def test_a_small_design_loads_neither_numba_nor_scipy():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_compiled_ahead_is_what_designs_run(monkeypatch):
+    """Loops are compiled for types and layouts of arrays: others would be compiled again."""
+    ran = {}
+
+    def record(function, visits, *arrays):
+        ran.setdefault(function.__name__, set()).add(numba.typeof(arrays))
+        # Interpreted: only the types of the arrays are looked at.
+        return function(*arrays)
+
+    monkeypatch.setattr(pricing, "run", record)
+    monkeypatch.setattr(interior, "compiled", lambda function: function)
+    monkeypatch.setattr(loops._Interpreter, "seconds", 0.0)
+    loops.compile_all()
+    ahead, ran = ran, {}
+    graph = query("counts(2,2)").graph
+    consumer = Consumer.of(graph, prior="uniform", loss="binary")
+    design(graph, 1, consumer, route="dual").certificate.multipliers(0)
+    assert {"cheapest_ray", "cheapest_rays", "raise_to_private"} <= ran.keys()
+    assert all(types <= ahead[name] for name, types in ran.items())
