@@ -159,6 +159,41 @@ def expected_errors(way: str, tables: int) -> dict[str, float]:
     return {"expected": best.error, "margin": margin}
 
 
+def expected_numbers(way: str) -> dict[str, float]:
+    """Return the mean absolute error of the count, a cell and the sum by the law of the noise.
+
+    Each has a quarter of ε = 1. Others add two-sided geometric noise; a person who comes or goes
+    moves a count by 1 and the sum by at most 20. A median has no such law: its error depends on
+    the data.
+    """
+    from benchmarks.floor_peers import Spread
+
+    if way != "tightrope":
+        one = Spread(4, is_whole=True).absolute
+        return {"count": one, "table": one, "sum": Spread(80, is_whole=True).absolute}
+    from benchmarks.jobs.tightrope_job import FACTS
+    from tightrope.asking.planning import plan
+    from tightrope.publish import parse_facts
+
+    selects = {
+        "count": "select count(*) from fair where affairs > 0",
+        "table": "select religious, rate_marriage, count(*) from fair "
+        "group by religious, rate_marriage",
+        "sum": "select sum(educ) from fair",
+    }
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Path(folder, "ledger.db")
+        for name, sql in selects.items():
+            planned = plan(
+                [sql], facts=parse_facts(FACTS), ledger=ledger, epsilon="1/4"
+            )
+            noise = planned.questions[0].parts[0].noises[-1].file.noise
+            numbers = 20 if name == "table" else 1
+            found[name] = float(noise.worst("absolute")) / numbers
+    return found
+
+
 def contradicted(tables: dict[str, list[float]]) -> int:
     """Return for how many classes of a column two tables state different numbers of people."""
     count = 0
@@ -241,6 +276,7 @@ def _work(way: str, home: str, kind: str, times: int) -> Work:
             )
         else:
             found["errors"] = errors(told, truth(table))
+            found["expected"] = expected_numbers(way)
             found["note"] = ", ".join(
                 f"{QUESTIONS[name]} ± {error:.3g}"
                 for name, error in found["errors"].items()
