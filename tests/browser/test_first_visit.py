@@ -44,7 +44,7 @@ def test_typo_is_marked_and_leaves_no_numbers_of_another_question(tab):
 
 def test_level_that_is_none_has_no_numbers(tab):
     tab.open(panel=3)
-    tab.reads("[data-number=success]", "0.6667")
+    tab.reads("[data-number=success]", "66.7 %")
     tab.wait("[data-exists] >> text=It exists at the chosen ε.")
     tab.fill("ε", "nan")
     tab.wait(".q-field__messages >> text=got 'nan'")
@@ -54,7 +54,7 @@ def test_level_that_is_none_has_no_numbers(tab):
     tab.fill("ε", "")
     tab.wait(".q-field__messages >> text=Write a level")
     tab.fill("ε", "ln(2)")
-    tab.reads("[data-number=success]", "0.6667")
+    tab.reads("[data-number=success]", "66.7 %")
     expect(marked(tab)).to_have_count(0, timeout=PATIENCE)
 
 

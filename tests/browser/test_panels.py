@@ -67,10 +67,10 @@ def test_wrong_question_is_refused_beside_the_field(tab):
 def test_level_moves_bits_words_and_mark(tab, picture):
     tab.open(PageState(question="star(3)", epsilon="ln(3)"), panel=3)
     tab.wait("[data-exists] >> text=0.693147")
-    assert tab.text("[data-number=success]") == "0.75"
+    assert tab.text("[data-number=success]") == "75 %"
     tab.wait("text=at most 3 times")
     tab.slide("ε", "ArrowRight")
-    tab.reads("[data-number=success]", "0.7521")
+    tab.reads("[data-number=success]", "75.3 %")
     tab.wait("text=at most 3.04 times")
     picture(tab, "privacy")
 

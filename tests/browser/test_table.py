@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from playwright.sync_api import expect
 from tests.browser.conftest import PATIENCE
+from tests.browser.test_axe import findings
 
 from tightrope.publish import Ledger, verify_receipt
 from tightrope.publish.accounts import Charge
@@ -110,6 +111,10 @@ def test_table_fits_wide_and_narrow_windows_light_and_dark(
     tab.press("Dark or light")
     tab.wait("body.body--dark")
     picture(tab, f"table-{width}-dark", full=True)
+    # What is wrong can be read in the dark too.
+    tab.fill("ε of this answer", "5")
+    tab.wait("text=more than the 2 left")
+    assert findings(tab.page) == {}
 
 
 FACTS = """

@@ -868,8 +868,7 @@ class Explanation:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The explanation for a person who never saw an ε before."""
-        factor = self.ratio
-        times = f"{_up(factor, 3 if factor < 100 else 6)} times"
+        times = f"{rounded_up(self.ratio)} times"
         secret = self.individuals * math.log2(self.values)
         before = f"{100 * self.success_before:.3g} %"
         after = f"{_up(100 * self.attacker_success, 3)} %"
@@ -879,13 +878,13 @@ class Explanation:
             f"Someone who knows everyone else in the table and would guess this person's value "
             f"correctly {before} of the time (1 of {self.values}) guesses correctly at most "
             f"{after} of the time after seeing the release.",
-            f"About one person the release tells at most {_up(self.individual_bits)} of "
-            f"{math.log2(self.values):.6g} bits.",
+            f"About one person the release tells at most {rounded_up(self.individual_bits)} of "
+            f"{_bits(math.log2(self.values))}.",
         ]
         if self.individuals > 1:
             lines.append(
                 f"About all {self.individuals} people together it tells at most "
-                f"{_up(self.leakage_bound_bits)} of {secret:.6g} bits."
+                f"{rounded_up(self.leakage_bound_bits)} of {_bits(secret)}."
             )
         if self.chosen_by:
             lines.insert(0, self.chosen_by)
@@ -941,7 +940,7 @@ def explain(
     >>> str(explain(max_success=0.75).epsilon)
     '1.098612'
     >>> print(explain(epsilon=1.35, values=3).sentences[-1])
-    About one person the release tells at most 0.982335 of 1.58496 bits.
+    About one person the release tells at most 0.983 of 1.585 bits.
     >>> explain()
     Traceback (most recent call last):
     ...
@@ -990,6 +989,21 @@ def explain(
         attacker_success(values, level),
         chosen_by,
     )
+
+
+def rounded_up(number: float) -> str:
+    """Write a bound with three digits, or as a whole number, rounded up.
+
+    >>> rounded_up(0.584963), rounded_up(584.963), rounded_up(100 * 0.75)
+    ('0.585', '585', '75')
+    """
+    return _up(number, max(3, len(str(int(number)))))
+
+
+def _bits(number: float) -> str:
+    """Write an amount of information with its unit."""
+    text = f"{number:.{max(4, len(str(int(number))))}g}"
+    return f"{text} bit" if text == "1" else f"{text} bits"
 
 
 def _up(number: float, digits: int = 6, accuracy: float = 1e-12) -> str:

@@ -181,13 +181,15 @@ def _work(
             stopped = theirs.recv() == "stop" or stopped
         return stopped
 
-    try:
-        result = function(*arguments, report) if reports else function(*arguments)
-        theirs.send(("done", result))
-    # Only one line crosses the pipe: a traceback may hold values of the table.
-    except Exception as problem:
-        field = problem.field if isinstance(problem, FieldError) else "page"
-        theirs.send(("refused", (field, in_one_line(problem))))
+    # Nobody may be there to read: the page was closed, or the studio ended.
+    with contextlib.suppress(BrokenPipeError):
+        try:
+            result = function(*arguments, report) if reports else function(*arguments)
+            theirs.send(("done", result))
+        # Only one line crosses the pipe: a traceback may hold values of the table.
+        except Exception as problem:
+            field = problem.field if isinstance(problem, FieldError) else "page"
+            theirs.send(("refused", (field, in_one_line(problem))))
 
 
 class Slots:

@@ -82,7 +82,7 @@ def test_numbers_are_those_of_the_design() -> None:
     assert "with probability 0.5" in text
     assert found.claim in text
     assert "correctly at most 66.7 % of the time after" in text
-    assert "at most 0.415038 of 1 bits" in text
+    assert "at most 0.416 of 1 bit" in text
 
 
 def test_a_risk_averse_reader() -> None:

@@ -1,6 +1,7 @@
 """Work in processes: results, refusals, endings and stops."""
 
 import asyncio
+import multiprocessing
 import os
 import time
 
@@ -8,7 +9,7 @@ import pytest
 
 from tightrope.progress import Progress
 from tightrope.studio.asking import FieldError
-from tightrope.studio.jobs import Ended, Slots
+from tightrope.studio.jobs import Ended, Slots, _work
 from tightrope.studio.state import PageState
 from tightrope.studio.work import question_facts
 
@@ -71,3 +72,11 @@ def test_new_work_in_a_slot_ends_the_old():
         return await other
 
     assert asyncio.run(work()) == "stopped"
+
+
+@pytest.mark.parametrize("function", [sleep_long, break_down])
+def test_work_that_nobody_waits_for_ends_without_a_traceback(function):
+    here, there = multiprocessing.Pipe()
+    here.close()
+    _work(there, function, (), reports=function is sleep_long)
+    there.close()

@@ -227,7 +227,16 @@ class Panel:
 
     def plot(self, height: str, words: str, mark: str = "") -> ui.plotly:
         """Make a place for a picture, so high, with a name in words, found by its mark."""
-        made = ui.plotly({"data": [], "layout": {}}).classes("w-full").props(mark)
+        # Nothing is drawn yet: no empty axes, and no white ground in the dark.
+        axis = {"visible": False}
+        clear = "rgba(0, 0, 0, 0)"
+        empty = {
+            "xaxis": axis,
+            "yaxis": axis,
+            "paper_bgcolor": clear,
+            "plot_bgcolor": clear,
+        }
+        made = ui.plotly({"data": [], "layout": empty}).classes("w-full").props(mark)
         made.props["role"] = "img"
         made.props["aria-label"] = words
         return made.style(f"height: {height}")

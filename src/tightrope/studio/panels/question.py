@@ -10,6 +10,7 @@ from typing import Any
 
 from nicegui import ui
 
+from tightrope.leakage.bounds import rounded_up
 from tightrope.queries import FAMILIES
 from tightrope.report.texts import interval_text
 from tightrope.studio import pictures
@@ -325,9 +326,13 @@ class PrivacyPanel(Panel):
         value = min(max(round(float(found["epsilon"]), 2), 0.01), pictures.LAST_LEVEL)
         self._slider_text = f"{value:g}"
         self._slider.set_value(value)
-        names = ("attacker_success", "individual_bits", "leakage_bound_bits")
-        for label, name in zip(self._numbers, names, strict=True):
-            label.set_text(f"{found[name]:.4g}")
+        texts = (
+            f"{rounded_up(100 * found['attacker_success'])} %",
+            rounded_up(found["individual_bits"]),
+            rounded_up(found["leakage_bound_bits"]),
+        )
+        for label, text in zip(self._numbers, texts, strict=True):
+            label.set_text(text)
         self.lines(self._words, found["sentences"], "tr-words")
         self._draw()
 
