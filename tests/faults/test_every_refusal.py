@@ -519,7 +519,7 @@ CERTIFICATES = [
     ),
     (
         "certificate: a multiplier joins answers that are no neighbours",
-        edited("cosets", arc_to=lambda old: 200 - old),
+        edited("cosets", arc_to=lambda old: 96 - old),
     ),
     (
         "certificate: a multiplier leaves the coset of its guess",

@@ -288,7 +288,7 @@ def test_intervals_bracket_the_optimum_of_a_wide_prior(width, loss) -> None:
 
 
 def test_damaged_priors_by_name_are_refused() -> None:
-    asked = tr.query("sum(1000000,5)")
+    asked = tr.query("sum(100000,5)")
     consumer = Consumer.of(asked.graph, prior="binomial(.3)", loss="absolute")
     made = prove(design(asked, 1, consumer), asked)
     assert not verify(damaged(made)).reasons
