@@ -103,11 +103,24 @@ def test_report_of_numbers_prints_on_one_page(chromium):
     facts = dict.fromkeys(("asked", "intervals", "paid", "left", "key"), "a text " * 9)
     receipt = {"position": 7, "ledger": "a1", "hash": "f0" * 32, "text": "long " * 900}
     table = TextTable("", lines, ["Proved optimal."], {(0, 2): 1.0})
-    report = Publication("People", [table], facts, facts, [figure], [receipt])
-    page = chromium.new_page()
+    sheet = {"privacy unit": "one person"}
+    report = Publication(
+        "People", [table], facts, facts, [figure], [receipt], sheet=sheet
+    )
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
     page.set_content(published_report(report))
+    # A number is not broken on a telephone: its table scrolls.
+    cell = page.get_by_text("468 ± 10").first
+    line = "cell => cell.getClientRects()[0].height / parseFloat(getComputedStyle(cell).fontSize)"
+    assert cell.evaluate(line) < 2.5
+    assert page.evaluate(SCROLLS) == 0
+    title = page.get_by_role("heading", name="NIST SP 800-226")
+    assert title.is_visible()
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    # What cannot be opened on paper has no title there.
+    page.emulate_media(media="print")
+    assert not title.is_visible()
     page.close()
 
 

@@ -224,7 +224,7 @@ def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
     # The plan before paying: a margin for each table, and the shares of what is measured.
     tab.fill("ε of this answer", "8")
     tab.wait("[data-job] td >> text=n by party × sex")
-    tab.wait("[data-job] li >> text=party × sex: 100% of ε")
+    tab.wait("[data-job] li >> text=party × sex: 100 % of ε")
     # The price of the choice of a relation, at the choice.
     tab.reads(
         "[data-relation-costs]",

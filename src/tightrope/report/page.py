@@ -128,7 +128,7 @@ def published_report(publication: Publication) -> str:
     for margins, shares in publication.plans:
         parts += [
             "<h2>How ε was shared</h2><p>The numbers of all tables come from one estimate, so "
-            "they add up. Measured were</p>",
+            "they add up. These tables were measured, each with its share of ε:</p>",
             share_bar(shares),
             margins.html,
         ]

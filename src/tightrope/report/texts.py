@@ -201,7 +201,8 @@ def share_bar(shares: Mapping[str, float]) -> str:
         f'<i style="width:{100 * part:.4g}%"></i>' for part in shares.values()
     )
     names = "".join(
-        f"<li>{escape(name)}: {part:.0%} of ε</li>" for name, part in shares.items()
+        f"<li>{escape(name)}: {100 * part:.0f} % of ε</li>"
+        for name, part in shares.items()
     )
     # The list says what the bar shows, also to whoever does not see colours.
     return f'<div class="shares">{parts}</div><ol class="legend">{names}</ol>'

@@ -150,7 +150,7 @@ def test_job_shows_its_shares_and_heat_maps():
     assert '<td style="--heat:25%">1</td><td style="--heat:100%">4</td>' in page
     assert "<td>f</td>" in page
     assert '<i style="width:25%"></i><i style="width:75%"></i>' in page
-    assert "<li>&lt;sex&gt;: 25% of ε</li>" in page
+    assert "<li>&lt;sex&gt;: 25 % of ε</li>" in page
     assert "<td>n by &lt;sex&gt;</td>" in page
     assert "How ε was shared" not in published_report(
         Publication("People", [table], {}, {})
