@@ -32,6 +32,10 @@ WORDS = {
     r"\bthe best there is\b": "optimal",
     r"\bclock on the wall\b": "wall-clock time",
     r"\bminds? (?:a|an|the) \w+ (?:more|less)\b": "prefers",
+    r"\bworked out on\b": "evaluated on",
+    r"\bhand(?:s|ed|ing)? on (?:its|the|a) file\b": "pass on",
+    r"\bbelongs? into\b": "belongs in",
+    r"\bdrawn apart\b": "drawn separately",
 }
 PATTERN = re.compile("|".join(f"({pattern})" for pattern in WORDS))
 #: Code in a page: fenced, between backticks, or a call.

@@ -3,7 +3,7 @@
 ``WITH``, subqueries that choose or rename columns and rows, ``UNION ALL`` of disjoint parts of one
 table, and joins with public lookup tables are read through: each column of the SELECT is replaced
 by what it is made of, until the question is about the columns of one declared table. A column of
-a lookup table is a function of the key that the rows are joined by, so it is worked out on the
+a lookup table is a function of the key that the rows are joined by, so it is evaluated on the
 values of the key (:mod:`tightrope.publish.values`) and no join is ever run. Joins of a table of
 events with that of their people, and numbers that are computed within each person, make a table
 of rows that each depend on one person alone (:mod:`tightrope.publish.relations`).

@@ -2,7 +2,7 @@
 
 Conditions are chosen so that no row can make them fail: comparisons, membership, NULL tests and
 logic. Arithmetic can overflow and casts can fail on one person's value, and a failure that
-depends on the data is itself an answer: a function of a column is worked out on its declared
+depends on the data is itself an answer: a function of a column is evaluated on its declared
 values (:mod:`tightrope.publish.values`). Texts are compared for equality only, because their
 order differs between databases.
 """
@@ -53,7 +53,7 @@ class ConditionReader:
     Traceback (most recent call last):
     ...
     tightrope.errors.InputError: age / 2 > 1 needs the possible values of 'age' (integer), because
-    it is worked out on them and never run on rows: add ...
+    it is evaluated on them and never run on rows: add ...
     """
 
     ordered = ("integer", "number", "date")
@@ -128,7 +128,7 @@ class ConditionReader:
         if len(columns) != 1:
             names = ", ".join(columns) or "none"
             raise InputError(
-                "a function is worked out on the declared values of one column (or on the days "
+                "a function is evaluated on the declared values of one column (or on the days "
                 f"between two dates); {shown_sql(node)} has {names}"
             )
         return self.column(next(iter(columns.values())))

@@ -1,4 +1,4 @@
-"""Functions of a column with declared values, worked out on the values and never run on rows.
+"""Functions of a column with declared values, evaluated on the values and never run on rows.
 
 Arithmetic can overflow, a cast can fail, and databases disagree about time zones, collations and
 the first day of a week. So no function that a user writes is sent to a database: it is applied
@@ -63,7 +63,7 @@ def declared_values(column: Column, table: Table, what: str) -> Sequence[Known]:
         }.get(column.type, f"{place}.values")
         raise InputError(
             f"{what} needs the possible values of {column.name!r} ({column.type}), because it is "
-            f"worked out on them and never run on rows: add {facts} to the public facts"
+            f"evaluated on them and never run on rows: add {facts} to the public facts"
         )
     return [_known(value, column.type) for value in values]
 
