@@ -97,19 +97,63 @@ def pair_noise(level="1"):
     return noise_of(certify(UnboundedNoise(asked.graph, level), asked, level))
 
 
-@pytest.mark.parametrize("factor", ["0", "1/3", "1", "7/2"])
-def test_the_law_of_a_pair_is_that_of_all_its_points(factor):
-    """Summed point by point; a narrower width does not keep the level."""
-    law = pair_noise().pair_law
+def points_of(law):
+    """Return both coordinates of all pairs, and their chances."""
     far = len(law.masses) - 1
     one, two = np.meshgrid(np.arange(-far, far + 1), np.arange(-far, far + 1))
-    chances = law.masses[np.maximum(abs(one), abs(two))]
+    return one, two, law.masses[np.maximum(abs(one), abs(two))]
+
+
+@pytest.mark.parametrize("rounded", ["0", "1/2"])
+@pytest.mark.parametrize("factor", ["0", "1/3", "1", "7/2"])
+def test_the_law_of_a_pair_is_that_of_all_its_points(factor, rounded):
+    """Summed point by point; a narrower width does not keep the level."""
+    law = pair_noise().pair_law
+    one, two, chances = points_of(law)
     assert 1 - 1e-6 < chances.sum() <= 1
-    sums = abs(one + float(Fraction(factor)) * two)
-    width = law.width(Fraction(factor), LEVEL)
-    assert chances[sums <= float(width) + 1e-6].sum() >= LEVEL
-    assert chances[sums <= float(width) - 1 / 8].sum() < LEVEL
+    sums = one + float(Fraction(factor)) * two
+    width = float(law.width(Fraction(factor), LEVEL, Fraction(rounded)))
+    shifts = np.linspace(0, float(Fraction(rounded)), 49)
+    held = [chances[abs(sums + r) <= width + 1e-6].sum() for r in shifts]
+    assert min(held) >= LEVEL
+    # One window contains those of all shifts between two parts of a unit.
+    less = 1 / 8 + 1 / 16
+    held = [chances[abs(sums + r) <= width - less].sum() for r in shifts]
+    assert min(held) < LEVEL
     assert noise_of(certify(GeometricChannel(6, 1), "count(5)", 1)).pair_law is None
+
+
+@pytest.mark.parametrize("level", ["1", "2", "3"])
+def test_the_widest_window_is_that_of_the_worst_factor(level):
+    law = pair_noise(level).pair_law
+    one, two, chances = points_of(law)
+    half = Fraction(1, 2)
+    alone = 0
+    for factor in (Fraction(1, 4), Fraction(1, 2), Fraction(61, 64), Fraction(1)):
+        width = float(law.widest(factor, LEVEL, half))
+        for f in np.linspace(0, float(factor), 33):
+            for r in np.linspace(0, 0.5, 9):
+                inside = abs(one + f * two + r) <= width + 1e-6
+                assert chances[inside].sum() >= LEVEL
+        # Less than the noise alone and then half a unit for what was rounded.
+        assert width <= law.width(factor, LEVEL, Fraction(0)) + half
+        alone += law.width(factor, LEVEL, half) < width
+    # A smaller factor may need more than the largest one does.
+    assert alone or level != "2"
+
+
+@pytest.mark.parametrize("factor", ["0", "1/4", "1", "10000000000000000003/7"])
+def test_the_points_of_a_window_are_counted_one_by_one(factor):
+    law = pair_noise().pair_law
+    one, two, chances = points_of(law)
+    exact = Fraction(factor)
+    for low, high in ((-20, 31), (0, 0), (-7, -3), (5, 4), (-500, 90)):
+        parts = 16 * (one.astype(object) * exact.denominator)
+        parts = parts + 16 * (two.astype(object) * exact.numerator)
+        ends = low * exact.denominator, high * exact.denominator
+        inside = ((parts >= ends[0]) & (parts <= ends[1])).astype(bool)
+        held = law.inside((exact, exact), low, high)
+        assert held == pytest.approx(chances[inside].sum(), abs=1e-8)
 
 
 def test_a_mean_of_a_pair_has_three_quarters_of_the_error_of_two_draws():

@@ -8,10 +8,13 @@ is kept.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +23,10 @@ from tightrope.publish.intervals import galloping_search
 
 #: Sums of at most 2^23 positive floats are within this share of the exact ones.
 ROUND_OFF = 2.0**-29
+#: Widths of a pair are whole numbers of these parts of a unit.
+PARTS = 16
+#: The least and the largest factor of an interval.
+Pair = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,46 +111,109 @@ class PairLaw:
 
     Examples
     --------
-    >>> PairLaw(np.array([0.2, 0.1]), (0, 9)).width(Fraction(1), Fraction(7, 10))
-    Fraction(17, 16)
+    >>> law = PairLaw(np.array([0.2, 0.1]), (0, 9))
+    >>> [str(law.width(Fraction(1), Fraction(7, 10), r)) for r in (Fraction(0), Fraction(1, 2))]
+    ['1', '3/2']
     """
 
     masses: Floats
     ends: tuple[int, int]
 
-    def inside(self, factor: float, width: float) -> float:
-        r"""Bound :math:`P(|z_1 + f z_2| \le r)` from below, for a factor that is not negative.
+    @functools.cached_property
+    def _beyond(self) -> Floats:
+        """The sums of the masses up to each t."""
+        return np.cumsum(self.masses)
 
-        On the sides :math:`z_2 = \pm t` of a square there is a window of z_1, on the others one
-        of z_2; both are counted for all squares at once.
+    def _upto(self, place: Ints, other: Ints) -> Floats:
+        """Return the probability that z_1 lies in 0 … x beside each z_2, for x >= 0."""
+        # As far as z_2 is from 0 all z_1 have one mass, and beyond they have their own.
+        side = np.abs(other)
+        alike = self.masses[side] * (np.minimum(place, side) + 1)
+        further = self._beyond[np.maximum(place, side)] - self._beyond[side]
+        return np.asarray(alike + further)
+
+    def inside(self, factors: Pair, low: int, high: int) -> float:
+        r"""Bound the probability of :math:`a \le z_1 + f z_2 \le b` from below.
+
+        The ends a and b are given in parts of a unit, and f is any number between two factors that
+        are not negative: counted are the points that lie inside for all of them.
         """
-        t = np.arange(1, len(self.masses), dtype=float)
-        slack = 1e-9 * (1 + width)  # round-off leaves points out, and lets none in
-        first = np.maximum(np.ceil(-width - factor * t + slack), -t)
-        last = np.minimum(np.floor(width - factor * t - slack), t)
-        points = np.maximum(last - first + 1, 0)
-        inner = t - 1
-        if factor == 0:
-            points = points + np.where(t <= width, 2 * inner + 1, 0)
-        else:
-            first = np.maximum(np.ceil((-width - t) / factor + slack), -inner)
-            last = np.minimum(np.floor((width - t) / factor - slack), inner)
-            points = points + np.maximum(last - first + 1, 0)
-        held = self.masses[0] + 2 * float(points @ self.masses[1:])
-        return float(held * (1 - ROUND_OFF))
+        most = len(self.masses) - 1
+        far = max(-low, high)
+        products = [f.numerator * PARTS * most + f.denominator * far for f in factors]
+        is_large = max(products) >= 1 << 62
+        other = np.arange(-most, most + 1, dtype=object if is_large else np.int64)
+        # z_1 lies from ⌈a - f·z_2⌉ to ⌊b - f·z_2⌋, whichever f makes these the narrowest.
+        firsts = []
+        lasts = []
+        for f in factors:
+            shift = f.numerator * PARTS * other
+            step = f.denominator * PARTS
+            firsts.append(-((shift - low * f.denominator) // step))
+            lasts.append((high * f.denominator - shift) // step)
+        first = np.clip(np.maximum(*firsts), -most, most + 1)
+        last = np.clip(np.minimum(*lasts), -most - 1, most)
+        shares = self._from_zero(last, other) - self._from_zero(first - 1, other)
+        held = float(np.maximum(shares, 0.0).sum())
+        return held * (1 - ROUND_OFF)
+
+    def _from_zero(self, place: Any, other: Any) -> Floats:
+        """Return how much more likely z_1 <= x is than z_1 < 0, beside each z_2."""
+        place = place.astype(np.int64)
+        other = other.astype(np.int64)
+        # By symmetry z_1 = x + 1 … -1 are as likely as 1 … -x - 1.
+        reached = self._upto(np.where(place >= 0, place, -place - 1), other)
+        middle = self.masses[np.abs(other)]
+        return np.where(place >= 0, reached, middle - reached)
 
     @lru_cache(maxsize=256)  # noqa: B019
-    def width(self, factor: Fraction, level: Fraction) -> Fraction:
-        """Return the least r, in sixteenths, with P(|z_1 + f·z_2| <= r) at least a level."""
-        size = float(abs(factor))
-        enough = float(level) * (1 + ROUND_OFF)
-        farthest = int(len(self.masses) * (1 + size)) + 1
+    def width(self, factor: Fraction, level: Fraction, rounded: Fraction) -> Fraction:
+        r"""Return a w with :math:`P(|z_1 + f z_2 + r| \le w)` at least a level for all r.
+
+        These r are at most ``rounded``, in absolute value, and w is the least number of parts of a
+        unit that is found to suffice. As the noise is symmetric, r may be taken to be positive.
+        The windows -w - r … w - r of all r between two parts contain the one that has the lower of
+        them at its left end and the upper at its right end.
+        """
+        size = abs(factor)
+        farthest = math.ceil(len(self.masses) * (1 + size) + rounded)
         found = galloping_search(
-            lambda steps: self.inside(size, steps / 16) >= enough,
-            16 * farthest,
-            4 * farthest,
+            lambda width: self._suffices((size, size), width, level, rounded),
+            PARTS * farthest,
+            PARTS * farthest // 4,
         )
-        return Fraction(found, 16)
+        return Fraction(found, PARTS)
+
+    @lru_cache(maxsize=256)  # noqa: B019
+    def widest(self, factor: Fraction, level: Fraction, rounded: Fraction) -> Fraction:
+        """Return a w that suffices for all factors up to this one, in absolute value.
+
+        A smaller factor may need a wider window: between whole numbers a window may hold one of
+        them less. So the factors are looked at in small intervals.
+        """
+        width = int(self.width(factor, level, rounded) * PARTS)
+        cells = math.ceil(64 * abs(factor))
+        for cell in range(cells, 0, -1):
+            factors = Fraction(cell - 1, 64), min(Fraction(cell, 64), abs(factor))
+            while not self._suffices(factors, width, level, rounded):
+                width += 1
+        return Fraction(width, PARTS)
+
+    def _suffices(
+        self,
+        factors: Pair,
+        width: int,
+        level: Fraction,
+        rounded: Fraction,
+    ) -> bool:
+        """Whether a number of parts of a unit suffices for all factors between two."""
+        enough = float(level) * (1 + ROUND_OFF)
+        shifts = range(math.ceil(PARTS * rounded))
+        pairs = [(0, 0), *((lower, lower + 1) for lower in shifts)]
+        return all(
+            self.inside(factors, -width - lower, width - upper) >= enough
+            for lower, upper in pairs
+        )
 
     def is_inside(self, outputs: Sequence[int]) -> bool:
         """Whether all outputs are between the ends, so that none was held there."""

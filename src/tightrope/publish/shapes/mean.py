@@ -291,9 +291,9 @@ class Mean(Sum, kind="mean"):
         if left > 0:
             # A mean is at most half the width of the bounds from their middle.
             # |S - tN| ≤ width at |t| = 1, which bounds all t within the bounds.
-            mean = min((law.width(Fraction(1), each) + ROUNDING) * half / left, mean)
+            mean = min(law.widest(Fraction(1), each, ROUNDING) * half / left, mean)
         # Uncentred sum = half·S + middle·N, so its noise is half·(S + (middle/half)·N).
-        total = (law.width(middle / half, confidence) + ROUNDING) * half
+        total = law.width(middle / half, confidence, ROUNDING) * half
         known = {self.kind: mean * self.step, Sum.kind: total * self.step}
         counted = Fraction(noise.error(confidence)[1])
         return tuple(known.get(kind, counted) for kind in self.shows)
@@ -390,9 +390,9 @@ class PairNumbers:
         return tuple(known[kind]() for kind in self.reading.shows)
 
     def _width(self, factor: Fraction) -> Fraction:
-        """Return what the sum and a factor times the count keep together with the level."""
+        """Return what a rounded sum and any factor up to this one keep with the level."""
         assert self.law is not None
-        return self.law.width(factor, self.level) + ROUNDING
+        return self.law.widest(factor, self.level, ROUNDING)
 
     def mean(self) -> Estimate:
         r"""Return the mean: those that sum and count do not contradict [Fieller, 1954].
@@ -424,7 +424,7 @@ class PairNumbers:
         low = Fraction(most * min(self.reading.bounds[0], 0))
         high = Fraction(most * max(self.reading.bounds[1], 0))
         if self.law is not None:
-            width = half * self._width(middle / half)
+            width = half * self.law.width(middle / half, self.level, ROUNDING)
             low = max(value - width, low)
             high = min(value + width, high)
         value = min(max(value, low), high)
@@ -436,7 +436,7 @@ class PairNumbers:
         value = min(max(self.count, 0), most)
         if self.law is None:
             return Estimate(value, 0, most)
-        width = math.floor(self.law.width(Fraction(0), self.level))
+        width = math.floor(self.law.width(Fraction(0), self.level, Fraction(0)))
         low = min(max(self.count - width, 0), value)
         # The interval contains the published number even after that was clamped.
         return Estimate(value, low, max(min(self.count + width, most), value))
