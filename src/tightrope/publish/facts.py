@@ -214,6 +214,28 @@ class Partition:
         return 1 if self.fixed or not neighbours.allows_change else 2
 
 
+class UndeclaredColumn(InputError):
+    """A question uses a column of which nothing is declared.
+
+    Attributes
+    ----------
+    name
+        The name in the question.
+    known
+        The declared columns.
+    """
+
+    def __init__(self, name: str, table: Table) -> None:
+        self.name = name
+        self.known = ", ".join(table.columns) or "none"
+        super().__init__(
+            f"column {name!r} is not declared (declared: {self.known}). If the table has it, add "
+            f"tables.{table.name}.columns.{name} to the public facts, such as "
+            '{ bounds = [0, 120] }, { values = ["a", "b"] } or { type = "number" }, or --column '
+            f"{name}:0..120 where there are none"
+        )
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of people and what is public about it.
@@ -262,7 +284,7 @@ class Table:
     >>> Table("people", 100).column("age")
     Traceback (most recent call last):
     ...
-    tightrope.errors.InputError: column 'age' is not declared (declared: none). If the table ...
+    tightrope.publish.facts.UndeclaredColumn: column 'age' is not declared (declared: none). ...
     """
 
     name: str
@@ -312,12 +334,7 @@ class Table:
         found = self.find(name, quoted=quoted)
         if found is not None:
             return found
-        raise InputError(
-            f"column {name!r} is not declared (declared: {', '.join(self.columns) or 'none'}). If "
-            f"the table has it, add tables.{self.name}.columns.{name} to the public facts, such as "
-            '{ bounds = [0, 120] }, { values = ["a", "b"] } or { type = "number" }, or --column '
-            f"{name}:0..120 where there are none"
-        )
+        raise UndeclaredColumn(name, self)
 
     def needed_population(self) -> int:
         """Return the population, or ask for it."""

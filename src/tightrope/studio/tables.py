@@ -279,7 +279,15 @@ def _plan(
         level = Epsilon.of(epsilon)
     facts = public.Facts({table.name: table})
     with blame("table sql"):
-        shapes = read_shapes(asked.sql, facts, dialect_of(table.source))
+        try:
+            shapes = read_shapes(asked.sql, facts, dialect_of(table.source))
+        except public.UndeclaredColumn as refused:
+            # In the words of the form: the message names a file and a flag.
+            raise FieldError(
+                "table sql",
+                f"nothing is public about a column {refused.name!r} (declared: {refused.known}): "
+                "correct its name, or say under Columns what everybody may know about it",
+            ) from None
     # A δ that no shape needs would be charged for nothing, so it is refused.
     if any(shape.needs_delta for shape in shapes) != bool(asked.delta):
         needed = (

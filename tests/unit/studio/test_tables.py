@@ -200,9 +200,12 @@ def test_level_above_the_budget_is_named_before_another_refusal():
         forecast(replace(asked, epsilon="50"))
     assert refused.value.field == "table epsilon"
     # Within the budget the refusal is that of the question.
-    with pytest.raises(FieldError, match="nothing") as refused:
+    with pytest.raises(FieldError, match="column 'nothing'") as refused:
         forecast(replace(asked, epsilon="1"))
     assert refused.value.field == "table sql"
+    # In the words of the form, not of the command line.
+    assert "under Columns" in str(refused.value)
+    assert "--column" not in str(refused.value)
 
 
 def test_relation_has_a_price_where_it_is_chosen():
