@@ -65,6 +65,9 @@ QUESTIONS = [
     "select v.region, count(distinct v.id) from visits v left join people p on v.id = p.id "
     "where not p.smoker or p.smoker is null group by v.region",
     f"select avg(total) from {EACH} e where n > 1 or ever",
+    "select p.region, count(*) from people p where age > 30 or not exists (select * from visits v "
+    "where v.id = p.id and v.age > 3) group by p.region",
+    "select avg(n) from (select id, count(*) as n from visits group by id having max(age) > 9) e",
     f"select places, count(*) from {EACH} e group by places",
     f"select p.region, median(n) from {EACH} e join people p on e.id = p.id group by p.region",
     f"select floor(year(e.first) / 10) as decade, sum(p.age) from people p left join {EACH} e "

@@ -291,11 +291,14 @@ class PublishedLines:
         The published number and its interval, for each line and title.
     leaves
         What is known of the numbers, by their titles.
+    left
+        The places of the lines that HAVING leaves, which windows are over; ``None`` is all.
     """
 
     names: tuple[Mapping[str, Any], ...]
     numbers: Mapping[Variable, Estimate]
     leaves: Mapping[str, Leaf]
+    left: tuple[int, ...] | None = None
 
     @cached_property
     def box(self) -> Box:
@@ -330,9 +333,11 @@ class OutputLine:
         """The intervals of all lines."""
         return self.published.box
 
-    def alike(self, keys: Sequence[str]) -> list[OutputLine]:
-        """Return the lines with the same names under some keys."""
-        lines = map(self.published.line, range(len(self.published.names)))
+    def alike(self, keys: Sequence[str], *, of_all: bool = False) -> list[OutputLine]:
+        """Return the lines with the same names under some keys: those left, or of all lines."""
+        left = None if of_all else self.published.left
+        places = range(len(self.published.names)) if left is None else left
+        lines = map(self.published.line, places)
         return [
             line
             for line in lines
@@ -898,12 +903,44 @@ class Case(Expression):
 
 
 @dataclass(frozen=True)
+class Grouping(Expression):
+    """Which columns of GROUP BY a line of several tables is a total over, as bits.
+
+    >>> lines = PublishedLines(({"a": "x", "b": None},), {}, {})
+    >>> Grouping(("a", "b")).value(lines.line(0))
+    Fraction(1, 1)
+    """
+
+    keys: tuple[str, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Yes: it is a number of bits."""
+        return True
+
+    def value(self, line: OutputLine) -> Result:
+        """Return the bits, that of the first column in front."""
+        bits = ["01"[line.names[key] is None] for key in self.keys]
+        return Fraction(int("".join(bits), 2))
+
+    def quotient(self, line: OutputLine) -> Quotient:
+        """Return a constant: which table a line is in is public."""
+        value = self.value(line)
+        assert isinstance(value, Fraction)
+        return Quotient(Linear(value))
+
+
+@dataclass(frozen=True)
 class WindowAggregate(Expression):
-    """A sum, mean, least, largest or number of an expression over lines of the answer."""
+    """A sum, mean, least, largest or number of an expression over lines of the answer.
+
+    It is over the lines that HAVING leaves, or over those of all groups (``of_all``).
+    """
 
     name: str
     part: Expression
     keys: tuple[str, ...]
+    of_all: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -921,7 +958,7 @@ class WindowAggregate(Expression):
         return found.union(*(self.part.variables(x) for x in self._lines(line)))
 
     def _lines(self, line: OutputLine) -> list[OutputLine]:
-        lines = line.alike(self.keys)
+        lines = line.alike(self.keys, of_all=self.of_all)
         # NULL lines take no part, as in SQL aggregates.
         return [mate for mate in lines if self.part.value(mate) is not None]
 
@@ -973,11 +1010,25 @@ class WindowAggregate(Expression):
 
 @dataclass(frozen=True)
 class Rank(Expression):
-    """The place of a line among those that it is compared with, by an expression."""
+    """The place of a line among those that it is compared with, by an expression.
+
+    Attributes
+    ----------
+    part
+        What lines are compared by.
+    keys
+        Compared are the lines with the same names under these.
+    is_falling
+        Whether the largest comes first.
+    ties
+        What lines with one value have: ``rank``, the same place, and the next ones are left out;
+        ``dense_rank``, the same place; ``row_number``, one place each, in the declared order.
+    """
 
     part: Expression
     keys: tuple[str, ...]
     is_falling: bool
+    ties: str = "rank"
 
     @property
     def is_whole(self) -> bool:
@@ -994,36 +1045,120 @@ class Rank(Expression):
         found: set[Variable] = set()
         return found.union(*(self.part.variables(x) for x in line.alike(self.keys)))
 
-    def _before(self, mate: OutputLine, line: OutputLine) -> tuple[bool, bool]:
-        """Return whether another line surely comes first, and whether it may."""
-        theirs = self.part.range_on(mate)
-        own = self.part.range_on(line)
-        if not self.is_falling:
-            # Reflect an ascending order, so that "comes first" always means larger.
-            theirs, own = -theirs, -own
-        return theirs.low > own.high, theirs.high > own.low
+    def _risen(self, range_: Range) -> Range:
+        """Return a range, reflected in an ascending order: what comes first is always larger."""
+        return range_ if self.is_falling else -range_
 
     def value(self, line: OutputLine) -> Result:
         """Return one more than the lines whose published number comes first."""
         own = self.part.value(line)
         if not isinstance(own, Fraction):
             return None
-        values = (self.part.value(mate) for mate in line.alike(self.keys))
-        numbers = [value for value in values if isinstance(value, Fraction)]
-        first = sum(x > own if self.is_falling else x < own for x in numbers)
-        return Fraction(1 + first)
+        values = {mate.place: self.part.value(mate) for mate in line.alike(self.keys)}
+        first = [
+            (value, place)
+            for place, value in values.items()
+            if isinstance(value, Fraction)
+            and (value > own if self.is_falling else value < own)
+        ]
+        before = len(
+            {value for value, _ in first} if self.ties == "dense_rank" else first
+        )
+        if self.ties == "row_number":
+            before += sum(
+                v == own and place < line.place for place, v in values.items()
+            )
+        return Fraction(1 + before)
 
     def range_on(self, line: OutputLine) -> Range:
         """Return the places that the line may have."""
-        mates = [mate for mate in line.alike(self.keys) if mate.place != line.place]
-        pairs = [
-            self._before(mate, line)
-            for mate in mates
-            if self.part.value(mate) is not None
+        own = self._risen(self.part.range_on(line))
+        others = [
+            self._risen(self.part.range_on(mate))
+            for mate in line.alike(self.keys)
+            if mate.place != line.place and self.part.value(mate) is not None
         ]
-        surely = sum(sure for sure, _ in pairs)
+        surely = [x for x in others if x.low > own.high]
+        # Lines with the same number come before or after it, as the database likes.
+        may_tie = self.ties == "row_number"
+        maybe = [
+            x for x in others if x.high > own.low or (may_tie and x.high == own.low)
+        ]
         # Rank = 1 + lines before: certain ones give the low end, possible ones the high end.
-        return Range(1 + surely, 1 + sum(maybe for _, maybe in pairs))
+        least = _fewest_values(surely) if self.ties == "dense_rank" else len(surely)
+        return Range(1 + least, 1 + len(maybe))
+
+
+def _fewest_values(ranges: Sequence[Range]) -> int:
+    """Return how few different numbers may be in all of several ranges.
+
+    >>> _fewest_values([Range(1, 4), Range(3, 6), Range(5, 9)])
+    2
+    """
+    fewest = 0
+    reached: Any = None
+    # The first end is in as many ranges as any number; then those without it remain.
+    for one in sorted(ranges, key=lambda one: one.high):
+        if reached is None or one.low > reached:
+            fewest += 1
+            reached = one.high
+    return fewest
+
+
+@dataclass(frozen=True)
+class Neighbour(Expression):
+    """An expression on the line so many before this one (LAG), or after it (LEAD).
+
+    Lines are in their declared order; there is nothing before the first one.
+    """
+
+    part: Expression
+    keys: tuple[str, ...]
+    distance: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the expression is whole."""
+        return self.part.is_whole
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expression."""
+        return (self.part,)
+
+    def _line(self, line: OutputLine) -> OutputLine | None:
+        mates = line.alike(self.keys)
+        at = [mate.place for mate in mates].index(line.place) + self.distance
+        return mates[at] if 0 <= at < len(mates) else None
+
+    def value(self, line: OutputLine) -> Result:
+        """Return the value there; nothing where there is no such line."""
+        there = self._line(line)
+        return None if there is None else self.part.value(there)
+
+    def quotient(self, line: OutputLine) -> Quotient | None:
+        """Return that of the expression there."""
+        there = self._line(line)
+        return None if there is None else self.part.quotient(there)
+
+    def range_on(self, line: OutputLine) -> Range:
+        """Return the range there."""
+        there = self._line(line)
+        if there is None:
+            raise NoInterval(
+                "there is no line before the first one or after the last one"
+            )
+        return self.part.range_on(there)
+
+    def may_be_null(self, line: OutputLine) -> bool:
+        """Whether there is no such line, or no number on it."""
+        there = self._line(line)
+        return there is None or self.part.may_be_null(there)
+
+    def variables(self, line: OutputLine) -> set[Variable]:
+        """Return the numbers of the line there."""
+        there = self._line(line)
+        return set() if there is None else self.part.variables(there)
 
 
 # -- conditions -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is done to published numbers before they are shown: columns, HAVING, ORDER BY, LIMIT.
+"""What is done to published numbers before they are shown: columns, HAVING, QUALIFY, ORDER BY.
 
 It costs nothing: privacy is kept by whatever is computed from published numbers alone.
 """
@@ -6,7 +6,7 @@ It costs nothing: privacy is kept by whatever is computed from published numbers
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tightrope.publish.arithmetic import (
@@ -51,7 +51,9 @@ class PostProcessing:
     columns
         The columns of the answer; none where every published number is one.
     having
-        Which lines are shown, by their published numbers.
+        Which lines are left, by their published numbers; windows are over these.
+    qualify
+        Which of them are shown, by windows.
     order
         By which titles lines are sorted, and whether falling.
     limit
@@ -67,13 +69,15 @@ class PostProcessing:
 
     columns: tuple[OutputColumn, ...] = ()
     having: OutputCondition | None = None
+    qualify: OutputCondition | None = None
     order: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
 
     @property
     def selects(self) -> bool:
         """Whether lines are chosen by their numbers: then all intervals must hold at once."""
-        return self.having is not None or self.limit is not None
+        chosen = (self.having, self.qualify, self.limit)
+        return any(choice is not None for choice in chosen)
 
     @property
     def computed(self) -> tuple[OutputColumn, ...]:
@@ -125,18 +129,21 @@ class PostProcessing:
         )
         for column in shown:
             leaves |= {leaf.title: leaf for leaf in column.expression.leaves()}
-        known: dict[int, PublishedLines] = {}
+        everything = _published(keys, titles, numbers_at(1), leaves)
+        left = tuple(_holding(self.having, everything, range(len(everything.names))))
+        known = {1: replace(everything, left=left)}
 
         def published(many: int) -> PublishedLines:
             if many not in known:
-                known[many] = _published(keys, titles, numbers_at(many), leaves)
+                lines = _published(keys, titles, numbers_at(many), leaves)
+                known[many] = replace(lines, left=left)
             return known[many]
 
         lines = []
-        for place, names in enumerate(numbers_at(1)):
+        all_names = list(numbers_at(1))
+        for place in _holding(self.qualify, published(1), left):
+            names = all_names[place]
             line = published(1).line(place)
-            if self.having is not None and not self.having.holds(line):
-                continue
             numbers = []
             for column in shown:
                 many = 1 if at_once else len(column.expression.variables(line))
@@ -170,6 +177,17 @@ class PostProcessing:
 
 #: Every published number as it is, in the declared order.
 AS_PUBLISHED = PostProcessing()
+
+
+def _holding(
+    condition: OutputCondition | None, lines: PublishedLines, places: Sequence[int]
+) -> list[int]:
+    """Return the places of the lines that a condition holds for."""
+    return [
+        place
+        for place in places
+        if condition is None or condition.holds(lines.line(place))
+    ]
 
 
 def _in_order(value: Any) -> tuple[bool, Any]:

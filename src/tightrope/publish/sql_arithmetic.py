@@ -20,11 +20,13 @@ from tightrope.publish.arithmetic import (
     Chosen,
     Constant,
     Expression,
+    Grouping,
     Held,
     IsNull,
     Key,
     Leaf,
     Logic,
+    Neighbour,
     NullIf,
     Operation,
     OutputComparison,
@@ -40,8 +42,10 @@ from tightrope.publish.facts import Column
 from tightrope.publish.shapes import Count, Moments, Parsed, RunningCount, Sum
 from tightrope.publish.shapes.count import marks
 from tightrope.publish.shapes.moments import Power, product_range
+from tightrope.publish.shapes.tables import PLACE
 from tightrope.publish.spreads import SPREADS, VARIANCES, Sums
 from tightrope.publish.sql_pieces import (
+    OF_ALL_ROWS,
     ConditionReader,
     all_of,
     is_number,
@@ -62,6 +66,8 @@ _RISING = {exp.Round: "round", exp.Floor: "floor", exp.Ceil: "ceil", exp.Sqrt: "
            exp.Trunc: "trunc"}  # fmt: skip
 _CHOSEN = {exp.Greatest: "greatest", exp.Least: "least", exp.Coalesce: "coalesce"}
 _WINDOWS = {exp.Sum: "sum", exp.Avg: "avg", exp.Min: "min", exp.Max: "max"}
+_RANKS = {exp.Rank: "rank", exp.DenseRank: "dense_rank", exp.RowNumber: "row_number"}
+_NEIGHBOURS = {exp.Lag: -1, exp.Lead: 1}
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,9 @@ class ArithmeticReader:
             # An alias of a group key is a name, not a number.
             if isinstance(node, exp.Alias) and unaliased(node) not in self.keys
         }
+        group = select.args.get("group")
+        sets = (exp.Cube, exp.Rollup, exp.GroupingSets)
+        self.has_sets = group is not None and group.find(*sets) is not None
         self.select = select
         self.parse = parse
         self.aggregates: list[Aggregate] = []
@@ -122,7 +131,8 @@ class ArithmeticReader:
         node = unaliased(node)
         # What is rewritten below is computed from other aggregates and not published itself.
         rewritten = (self._as_counts(node), self._linear(node), self._defaulted(node))
-        if any(piece is not None for piece in rewritten):
+        is_mean = self.has_sets and isinstance(_unfiltered(node)[0], exp.Avg)
+        if is_mean or any(piece is not None for piece in rewritten):
             return False
         return not self._is_spread(node) and self.parse(node) is not None
 
@@ -134,6 +144,9 @@ class ArithmeticReader:
         linear = self._linear(node)
         if linear is not None:
             return self.expression(linear, title)
+        mean = self._mean_of_tables(node)
+        if mean is not None:
+            return mean
         defaulted = self._defaulted(node)
         if defaulted is not None:
             return self.expression(defaulted, title)
@@ -172,6 +185,7 @@ class ArithmeticReader:
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
             exp.Column: self._column,
+            exp.Grouping: self._grouping,
             exp.Window: self._window,
         }
 
@@ -273,7 +287,7 @@ class ArithmeticReader:
     # -- sums and means of multiples ------------------------------------------------------
 
     def _linear(self, node: Any) -> Any:
-        """Return SUM(12 * x) as 12 * SUM(x), and AVG likewise, if it is one.
+        """Return SUM(12 * x) as 12 * SUM(x), SUM(x + 1) as SUM(x) + COUNT(x), and AVG likewise.
 
         Nothing is computed on rows: a product of a row's value might fail, and say so.
         """
@@ -281,26 +295,55 @@ class ArithmeticReader:
         if not isinstance(inner, exp.Sum | exp.Avg):
             return None
         term = unaliased(inner.this)
-        if not isinstance(term, exp.Mul | exp.Div | exp.Neg):
+        if not isinstance(term, exp.Mul | exp.Div | exp.Neg | exp.Add | exp.Sub):
             return None
-        sides = [unaliased(part) for part in (term.this, term.args.get("expression"))]
-        if isinstance(term, exp.Mul) and is_number(sides[0]):
-            sides.reverse()
-        column, factor = sides
-        is_scaled = isinstance(term, exp.Neg) or is_number(factor)
-        if not isinstance(column, exp.Column) or not is_scaled:
+        left = unaliased(term.this)
+        right = unaliased(term.args.get("expression"))
+        # SUM(x / 2) with integer division is not SUM(x) / 2: it cuts row by row.
+        if isinstance(term, exp.Div) and (
+            term.args.get("typed") or not is_number(right)
+        ):
             return None
-        # SUM(x / 2) with integer division is not SUM(x) / 2.
-        if term.args.get(
-            "typed"
-        ):  # whole numbers are divided without a rest, row by row
+        sides = [left, right] if is_number(left) else [right, left]
+        factor, variable = sides if right is not None else [None, left]
+        if not _is_of_column(variable) or (
+            factor is not None and not is_number(factor)
+        ):
             return None
-        plain: Any = type(inner)(this=column.copy())
-        if condition is not None:
-            plain = exp.Filter(this=plain, expression=exp.Where(this=condition.copy()))
-        if isinstance(term, exp.Neg):
+        plain = _filtered(type(inner)(this=variable.copy()), condition)
+        if factor is None:
             return exp.Neg(this=plain)
-        return type(term)(this=plain, expression=factor.copy())
+        constant = factor.copy()
+        if isinstance(term, exp.Add | exp.Sub) and isinstance(inner, exp.Sum):
+            # A constant is added once for each row that has a value.
+            (column,) = variable.find_all(exp.Column)
+            valued = _filtered(exp.Count(this=column.copy()), condition)
+            constant = exp.Mul(this=constant, expression=valued)
+        both = [constant, plain] if factor is left else [plain, constant]
+        return exp.paren(type(term)(this=both[0], expression=both[1]))
+
+    # -- several tables -------------------------------------------------------------------
+
+    def _mean_of_tables(self, node: Any) -> Expression | None:
+        """Return a mean in several tables as a sum divided by a count, which both add up."""
+        function, condition = _unfiltered(node)
+        is_binary = self._as_counts(node) is not None
+        if not self.has_sets or not isinstance(function, exp.Avg) or is_binary:
+            return None
+        cell = unaliased(function.this)
+        column = self.reader.column(cell)
+        total = _filtered(exp.Sum(this=cell.copy()), condition)
+        valued = exp.Count(this=exp.Star() if column.complete else cell.copy())
+        many = self.expression(_filtered(valued, condition))
+        mean = Operation("/", self.expression(total), many)
+        ends = column.value_range
+        # A mean is between the bounds of its column, so clamping only helps.
+        return mean if ends is None else Held(mean, Range(*map(Fraction, ends)))
+
+    def _grouping(self, node: Any) -> Expression:
+        """Return which columns a line is a total over."""
+        keys = tuple(self._key(part) for part in node.expressions)
+        return Grouping(keys) if self.has_sets else Constant(Fraction(0))
 
     # -- sums, means and counts with a default --------------------------------------------
 
@@ -494,11 +537,15 @@ class ArithmeticReader:
         """Return a sum over lines of the answer; of counts it is a margin of their table."""
         function = unaliased(node.this)
         order = node.args.get("order")
-        keys = [self._key(part) for part in node.args.get("partition_by") or []]
-        if isinstance(function, exp.Rank) and order and len(order.expressions) == 1:
-            (term,) = order.expressions
+        keys = self._partition(node.args.get("partition_by") or [])
+        terms = [] if order is None else order.expressions
+        ties = _RANKS.get(type(function))
+        if ties is not None and len(terms) == 1:
+            (term,) = terms
             part = self.expression(term.this)
-            return Rank(part, tuple(keys), bool(term.args.get("desc")))
+            return Rank(part, tuple(keys), bool(term.args.get("desc")), ties)
+        if type(function) in _NEIGHBOURS:
+            return self._neighbour(node, keys, terms)
         if order and not keys:
             return self._running(node, order)
         if order or node.args.get("spec") or type(function) not in _WINDOWS:
@@ -509,11 +556,52 @@ class ArithmeticReader:
             raise row_window(node) from None
         name = _WINDOWS[type(function)]
         aggregate = self._aggregate_of(part)
+        leaves_some = self.select.args.get("having") is not None
+        # A number of the whole table, whatever lines HAVING leaves.
+        of_all = leaves_some and bool(node.meta.get(OF_ALL_ROWS))
         # As a margin it is estimated together with its cells, and adds up with them.
-        if name == "sum" and aggregate is not None and self.is_margin(aggregate.fields):
+        if (
+            name == "sum"
+            and aggregate is not None
+            and (of_all or not leaves_some)
+            and self.is_margin(aggregate.fields)
+        ):
             fields = {**aggregate.fields, "kept": tuple(keys)}
             return self._number(aggregate.node, fields, title_of(node))
-        return WindowAggregate(name, part, tuple(keys))
+        return WindowAggregate(name, part, tuple(keys), of_all)
+
+    def _partition(self, parts: Sequence[Any]) -> list[str]:
+        """Return the keys of lines that a window takes together."""
+        marks = [piece for part in parts for piece in part.find_all(exp.Grouping)]
+        marked = {self._key(key) for mark in marks for key in mark.expressions}
+        # By all marks of GROUPING, lines are together with those of their table.
+        is_table = self.has_sets and len(marks) == len(parts) > 0
+        if is_table and marked == {*self.keys.values()}:
+            return [PLACE]
+        return [self._key(part) for part in parts]
+
+    def _neighbour(
+        self, node: Any, keys: Sequence[str], terms: Sequence[Any]
+    ) -> Expression:
+        """Return LAG or LEAD of a published number along the one other column of GROUP BY."""
+        function = unaliased(node.this)
+        offset = function.args.get("offset")
+        steps = 1 if offset is None else whole_literal(offset)
+        along = [self._key(term.this) for term in terms]
+        rest = [key for key in self.keys.values() if key not in keys]
+        if (
+            not steps
+            or function.args.get("default")
+            or along != rest
+            or len(along) != 1
+        ):
+            raise row_window(node)
+        classes = self.classes[[*self.keys.values()].index(along[0])]
+        if self.is_found or not _is_rising(classes):
+            raise row_window(node)
+        falls = -1 if terms[0].args.get("desc") else 1
+        distance = falls * _NEIGHBOURS[type(function)] * steps
+        return Neighbour(self.expression(function.this), tuple(keys), distance)
 
     def _running(self, node: Any, order: Any) -> Expression:
         """Return a running count up the classes of the one column that is grouped by."""
@@ -523,11 +611,14 @@ class ArithmeticReader:
         falls = any(term.args.get("desc") for term in order.expressions)
         # Classes that are declared in another order would be added up in another one.
         keys = [self.keys.get(term, term.name) for term in terms]
-        is_rising = keys == [*self.keys.values()] and all(
-            classes == tuple(sorted(classes, key=_sortable)) for classes in self.classes
-        )
+        is_rising = keys == [*self.keys.values()] and all(map(_is_rising, self.classes))
         if fields is None or not self.is_margin(fields) or falls or not is_rising:
             raise row_window(node)
+        if self.select.args.get("having") is not None:
+            raise InputError(
+                f"{shown_sql(node)} adds up all groups, and HAVING leaves some of them out: leave "
+                "HAVING out"
+            )
         titles = (title_of(x) for x in self.select.expressions if unaliased(x) == node)
         fields = {**fields, "shape": RunningCount}
         return self._number(node, fields, next(titles, title_of(node)))
@@ -535,7 +626,7 @@ class ArithmeticReader:
     def is_margin(self, fields: Parsed) -> bool:
         """Whether a sum over lines is a margin of their table: that of counts of rows is."""
         of_rows = fields["shape"] is Count and not fields.get("people")
-        return of_rows and bool(self.keys) and not self.is_found
+        return of_rows and bool(self.keys) and not (self.is_found or self.has_sets)
 
     def _aggregate_of(self, part: Expression) -> Aggregate | None:
         for aggregate in self.aggregates:
@@ -632,11 +723,30 @@ def _filtered(aggregate: Any, *conditions: Any) -> Any:
     return exp.Filter(this=aggregate, expression=exp.Where(this=both.copy()))
 
 
+def _is_of_column(term: Any) -> bool:
+    """Whether a term is a column, or made of one column and numbers by + - * /."""
+    term = unaliased(term)
+    if isinstance(term, exp.Column):
+        return True
+    if isinstance(term, exp.Neg):
+        return _is_of_column(term.this)
+    if not isinstance(term, exp.Mul | exp.Div | exp.Add | exp.Sub):
+        return False
+    sides = [unaliased(term.this), unaliased(term.expression)]
+    others = [side for side in sides if not is_number(side)]
+    return len(others) == 1 and _is_of_column(others[0])
+
+
 def _conjuncts(condition: Any) -> list[Any]:
     """Return the conditions that all hold where a condition holds."""
     if condition is None:
         return []
     return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+def _is_rising(classes: Sequence[Any]) -> bool:
+    """Whether classes are declared in their own order."""
+    return tuple(classes) == tuple(sorted(classes, key=_sortable))
 
 
 def _sortable(value: Any) -> tuple[bool, Any]:

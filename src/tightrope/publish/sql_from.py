@@ -236,25 +236,31 @@ def without_layer(select: Any) -> Any:
     group = inner.args.get("group") if isinstance(inner, exp.Select) else None
     sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
     is_plain = group is not None and group.find(*sets) is None
-    if not is_plain or _parts(inner) - {
-        "expressions",
-        "from",
-        "where",
-        "group",
-        "having",
-    }:
+    if (
+        inner is None
+        or not is_plain
+        or _parts(inner)
+        - {
+            "expressions",
+            "from",
+            "where",
+            "group",
+            "having",
+            "qualify",
+        }
+    ):
         return select
     above = {"expressions", "from", "where", "order", "limit"}
-    windows = list(outer.find_all(exp.Window, bfs=False))
+    windows = [x for piece in _pieces(outer) for x in piece.find_all(exp.Window)]
     aggregates = [
         node
         for piece in _pieces(outer)
         for node in piece.find_all(exp.AggFunc)
         if not isinstance(node.parent, exp.Window)
     ]
-    # A window sees the lines that WHERE leaves, published numbers are windowed over all lines.
-    has_both = bool(windows) and outer.args.get("where") is not None
-    if _parts(outer) - above or aggregates or has_both:
+    # A window of the outer SELECT would see the lines that its WHERE leaves, or QUALIFY inside.
+    is_chosen = outer.args.get("where") is not None or inner.args.get("qualify")
+    if _parts(outer) - above or aggregates or (windows and is_chosen):
         return select
     return _merged(outer, inner, source.alias)
 
@@ -268,6 +274,10 @@ def _pieces(select: Any) -> list[Any]:
 def _merged(outer: Any, inner: Any, called: str) -> Any:
     """Return a SELECT about groups with what its columns are made of in their places."""
     made_of = {x.alias_or_name.lower(): unaliased(x) for x in inner.expressions}
+    chosen = []
+    for node in outer.expressions:
+        everything = inner.expressions if node.is_star else []
+        chosen += [exp.column(x.alias_or_name) for x in everything] or [node]
 
     def replaced(node: Any) -> Any:
         is_own = isinstance(node, exp.Column) and node.table.lower() in (
@@ -283,7 +293,7 @@ def _merged(outer: Any, inner: Any, called: str) -> Any:
 
     flat = inner.copy()
     targets = []
-    for node in outer.expressions:
+    for node in chosen:
         name = node.alias_or_name
         target = unaliased(unaliased(node).copy().transform(replaced))
         is_alone = isinstance(unaliased(node), exp.Column)
@@ -296,13 +306,18 @@ def _merged(outer: Any, inner: Any, called: str) -> Any:
         is_name = isinstance(term, exp.Column) and not term.table
         keys.append((made_of.get(term.name.lower(), term) if is_name else term).copy())
     flat.set("group", exp.Group(expressions=keys))
+    for word in ("having", "qualify"):
+        if flat.args.get(word) is not None:
+            flat.args[word].set("this", _without_names(inner.args[word].this, made_of))
     where = outer.args.get("where")
-    conditions = [flat.args["having"].this] if flat.args.get("having") else []
     if where is not None:
-        conditions.append(where.this.copy().transform(replaced))
-    if conditions:
-        flat.set("having", exp.Having(this=all_of(conditions)))
-    names = {node.alias_or_name.lower() for node in outer.expressions}
+        condition = where.this.copy().transform(replaced)
+        # WHERE chooses among the lines that the windows inside are over.
+        is_late = inner.find(exp.Window) is not None
+        word, kind = ("qualify", exp.Qualify) if is_late else ("having", exp.Having)
+        known = [] if flat.args.get(word) is None else [flat.args[word].this]
+        flat.set(word, kind(this=all_of([*known, condition])))
+    names = {node.alias_or_name.lower() for node in chosen}
     order = outer.args.get("order")
     if order is not None:
         # ORDER BY knows the names of the lines first.
@@ -314,6 +329,17 @@ def _merged(outer: Any, inner: Any, called: str) -> Any:
         )
     flat.set("limit", outer.args.get("limit"))
     return flat
+
+
+def _without_names(condition: Any, made_of: Mapping[str, Any]) -> Any:
+    """Return a condition on lines with what its names are made of in their places."""
+    condition = exp.paren(condition.copy())
+    for column in list(condition.find_all(exp.Column)):
+        known = made_of.get(column.name.lower())
+        # Inside an aggregate a name is a column of the rows.
+        if known is not None and column.find_ancestor(exp.AggFunc) is None:
+            column.replace(exp.paren(known.copy()))
+    return condition
 
 
 class _FromReader:
@@ -393,15 +419,23 @@ class _FromReader:
         keys = [
             unaliased(rows.substituted(key)) for key in inner.args["group"].expressions
         ]
-        more = _parts(inner) & {"having", "order", "limit", "distinct"}
+        more = _parts(inner) & {"order", "limit", "distinct"}
         # Grouped by the person, each result row depends on one person only.
         if person is None or more or [key.name for key in keys] != [person]:
             raise InputError(
                 "a subquery groups by the person alone, and its numbers are one for each person"
                 f"{'' if person is None else f' ({person})'}; groups of people are asked for in "
-                f"the outer SELECT; got {shown_sql(inner.args['group'])}"
+                f"the outer SELECT; got {shown_sql(inner.args['group'])}. Over groups that are "
+                "published there are windows, such as AVG(COUNT(*)) OVER ()"
             )
-        return person_rows(source, rows, person)
+        having = inner.args.get("having")
+        if having is None:
+            return person_rows(source, rows, person)
+        # Whoever is chosen by a number of theirs: the number is one more column, and WHERE chooses.
+        source = source.copy()
+        condition = _with_numbers(source.this, having.this)
+        chosen = person_rows(source, rows, person)
+        return replace(chosen, wheres=(chosen.substituted(condition),))
 
     def _parts(self, source: exp.Subquery) -> FromRows:
         """Return the rows of a UNION ALL of disjoint parts of one table."""
@@ -693,6 +727,22 @@ def person_rows(source: exp.Subquery, rows: FromRows, person: str) -> FromRows:
     )
     member = Member(frozenset({source.alias.lower()}), single, names)
     return FromRows(single, (member,), (), tuple(rules))
+
+
+def _with_numbers(select: Any, having: Any) -> Any:
+    """Return HAVING on columns of a SELECT, which has its aggregates as columns now."""
+    named = {x.alias.lower(): x for x in select.expressions if isinstance(x, exp.Alias)}
+    condition = exp.paren(having.copy())
+    for aggregate in list(condition.find_all(exp.AggFunc)):
+        name = f"number {len(select.expressions) + 1}"
+        known = exp.to_identifier(name, quoted=True)
+        select.append("expressions", exp.alias_(aggregate.copy(), known))
+        aggregate.replace(quoted(name))
+    # Aliases stay: they are columns of the subquery.
+    for column in list(condition.find_all(exp.Column)):
+        if column.table and column.name.lower() not in named:
+            column.set("table", None)
+    return condition
 
 
 def _called(source: Any, table: Table) -> frozenset[str]:

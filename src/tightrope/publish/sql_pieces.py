@@ -129,7 +129,8 @@ class ConditionReader:
             names = ", ".join(columns) or "none"
             raise InputError(
                 "a function is evaluated on the declared values of one column (or on the days "
-                f"between two dates); {shown_sql(node)} has {names}"
+                f"between two dates); {shown_sql(node)} has {names}: group by each, or join "
+                "conditions on each by AND and OR"
             )
         return self.column(next(iter(columns.values())))
 
@@ -325,6 +326,8 @@ class ConditionReader:
             )
 
 
+#: Marks a window that is about all rows of the table, whatever lines HAVING leaves.
+OF_ALL_ROWS = "of all rows"
 #: Conditions that no source is asked to test on a row.
 _COMPUTED = (exp.Like, exp.ILike, exp.Escape, exp.StartsWith, exp.Case, exp.Coalesce)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,14 @@ from tightrope.publish.post_processing import (
     OutputColumn,
     PostProcessing,
 )
-from tightrope.publish.shapes import SHAPES, Declared, Parsed, SelectParts, Shape
+from tightrope.publish.shapes import (
+    SHAPES,
+    Declared,
+    Parsed,
+    SelectParts,
+    Shape,
+    Tables,
+)
 from tightrope.publish.sql_arithmetic import ArithmeticReader
 from tightrope.publish.sql_from import read_rows, without_layer
 from tightrope.publish.sql_pieces import (
@@ -101,12 +109,22 @@ def read_shapes(
     tightrope.errors.InputError: the question must be one SELECT, got DROP: nothing else is run
     """
     select = one_select(sql, dialect)
+    moment = select.find(*_MOMENTS)
+    if moment is not None:
+        raise InputError(
+            f"{shown_sql(moment)} is another day whenever it is asked, and an answer is recorded "
+            "and repeated as it was written: write the day, such as DATE '2024-01-01'"
+        )
     with _readable():
         shapes = _Reader(facts).shapes(select, declared)
         # An allow-list: what no reader knows might change the meaning without being noticed.
         # Last, because the reader's own refusals say more.
         check_pieces(select)
     return shapes
+
+
+#: What has another value tomorrow.
+_MOMENTS = (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.CurrentDatetime)
 
 
 def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
@@ -130,6 +148,12 @@ def one_select(sql: Any, dialect: str, longest: int = 100_000) -> Any:
         raise InputError(
             f"the question must be one SELECT, got {len(parsed)} statements"
         )
+    if isinstance(parsed[0], exp.Union):
+        raise InputError(
+            "the question must be one SELECT, got UNION: ask for its parts as groups of one "
+            "SELECT, or as COUNT(*) FILTER (WHERE …) beside each other, or each by itself, in one "
+            "file with --file"
+        )
     if not isinstance(parsed[0], exp.Select):
         raise InputError(
             f"the question must be one SELECT, got {parsed[0].key.upper()}: nothing else is run"
@@ -144,7 +168,7 @@ def _parsed(sql: str, dialect: str) -> list[Any]:
         nodes = sqlglot.parse(sql, read=dialect)
         return [
             # Spellings of one function in several dialects become one node, which readers know.
-            node.transform(spelled_alike)
+            spelled_alike(node)
             for node in nodes
             if not isinstance(node, exp.Semicolon | None)
         ]
@@ -194,6 +218,8 @@ def _trouble(wrong: Exception, sql: str) -> str:
     before = (lines[0] if lines else "")[
         : max(mistake["col"] - len(mistake["highlight"] or ""), 0)
     ]
+    if re.match(r"\s*select\s+top\b", sql, re.IGNORECASE):
+        return "TOP n is written as LIMIT n behind ORDER BY"
     near = f"{before[-30:]}{mistake['highlight']}".strip()
     what = str(mistake["description"]).partition(" for <class")[0].rstrip(".")
     return f"{what}, at line {mistake['line']}, column {mistake['col']}, after {near!r}"
@@ -208,9 +234,12 @@ class _Reader:
     def shapes(self, select: Any, declared: bool) -> list[Shape]:
         """Return what it asks."""
         # These change which rows are counted; ignoring one would answer another question.
-        for word in ("distinct", "qualify", "offset"):
+        for word in ("distinct", "offset"):
             if select.args.get(word):
                 raise unread(select, [word])
+        # Without a window it is HAVING under another name, which no database takes.
+        if select.args.get("qualify") and select.find(exp.Window) is None:
+            raise unread(select, ["qualify"])
         select = without_layer(_without_winner_layers(select))
         select, totals = without_scalars(select)
         select, rows = read_rows(select, self.facts)
@@ -279,12 +308,20 @@ class _Reader:
                 next((t for t in targets if unaliased(t) == unaliased(node)), None)
             )
         for key, target in zip(keys, named, strict=True):
-            if target is None:
+            # Of several tables a column may be named by what stands for NULL in totals.
+            is_named = sets and any(
+                key in node.find_all(exp.Column) for node in targets
+            )
+            if target is None and not is_named:
                 raise InputError(
                     f"GROUP BY {shown_sql(key)}: lines are named by what they are grouped by, so "
                     "SELECT must name it too"
                 )
         # Two keys that resolve to one target would group by it twice.
+        named = [
+            key if target is None else target
+            for key, target in zip(keys, named, strict=True)
+        ]
         if len({id(node) for node in named}) < len(named):
             raise InputError("GROUP BY takes each column or bin once")
         rest = [node for node in targets if not any(node is one for one in named)]
@@ -305,6 +342,8 @@ class _Reader:
         columns = [OutputColumn(*numbers.column(node)) for node in targets]
         having = select.args.get("having")
         condition = None if having is None else _having(having.this, numbers)
+        chosen = select.args.get("qualify")
+        qualify = None if chosen is None else numbers.condition(chosen.this)
         order = []
         clause = select.args.get("order")
         for term in [] if clause is None else clause.expressions:
@@ -328,7 +367,7 @@ class _Reader:
                 f"LIMIT takes a whole number above 0, got {shown_sql(limit)}"
             )
         most = None if limit is None else whole_literal(limit.expression)
-        return PostProcessing(tuple(columns), condition, tuple(order), most)
+        return PostProcessing(tuple(columns), condition, qualify, tuple(order), most)
 
     def _asked(
         self, parts: SelectParts, numbers: ArithmeticReader, table: Table
@@ -347,6 +386,8 @@ class _Reader:
         joint = _joint(parts, table)
         if joint is not None:
             return [joint]
+        if parts.sets:
+            return Tables.of_each(parts)
         for shape in SHAPES.values():
             # Each shape may merge several requests into one draw, in order of registration.
             parts = replace(parts, asked=shape.gather(parts, table))
@@ -562,7 +603,7 @@ def _from(select: Any) -> Any:
 ALLOWED: dict[str, frozenset[str]] = {
     kind: frozenset(properties.split())
     for kinds, properties in {
-        "Select": "expressions from where group having order limit with joins",
+        "Select": "expressions from where group having qualify order limit with joins",
         "Subquery Alias CTE": "this alias",
         "With": "expressions",
         "Join": "this side kind on using",
@@ -596,9 +637,13 @@ ALLOWED: dict[str, frozenset[str]] = {
         "Variance VariancePop Stddev StddevPop StddevSamp": "this",
         "CovarPop CovarSamp Corr RegrSlope RegrIntercept RegrR2": "this expression",
         "Window": "this partition_by order over",
-        "Rank": "",
+        "Rank DenseRank RowNumber": "",
+        "Lag Lead": "this offset",
+        "Grouping": "expressions",
+        "Qualify": "this",
         "LogicalOr LogicalAnd": "this",
         "CountIf Sum Min Max Avg Floor Ceil Median Mode": "this",
+        "Monthname Dayname LastDay": "this",
         "Year Quarter Month Day DayOfMonth Week WeekOfYear DayOfWeekIso DayOfYear": "this",
         "TsOrDsToDate TsOrDsToTimestamp TimeStrToTime Upper Lower Trim Length Var": "this",
         "Extract Escape StartsWith Left Right": "this expression",

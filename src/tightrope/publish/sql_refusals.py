@@ -29,8 +29,9 @@ def row_window(node: Any) -> InputError:
     return InputError(
         f"{shown_sql(node)}: windows are over groups that are published, not over rows: SUM, AVG, "
         "MIN or MAX of an aggregate OVER (), or OVER (PARTITION BY columns of GROUP BY), such as "
-        "SUM(COUNT(*)) OVER (), RANK() OVER (ORDER BY COUNT(*)), and SUM(COUNT(*)) OVER (ORDER "
-        "BY c) where c is the one column of GROUP BY, whose values are declared in rising order"
+        "SUM(COUNT(*)) OVER (), RANK() OVER (ORDER BY COUNT(*)), and SUM(COUNT(*)) or "
+        "LAG(COUNT(*)) OVER (ORDER BY c) where c is the one column of GROUP BY, whose values are "
+        "declared in rising order"
     )
 
 
@@ -77,6 +78,21 @@ def _unknown_aggregate(node: Any, text: str) -> InputError:
         return InputError(
             f"{text} is about values, each once, and is not offered: ask without DISTINCT, or for "
             f"COUNT(*) with GROUP BY {', '.join(names)}"
+        )
+    if isinstance(node, exp.ApproxQuantiles):
+        return InputError(
+            f"{text} is a list of values: ask for QUANTILE({', '.join(names)}, 0.25) and others as "
+            "columns beside each other, which are drawn together"
+        )
+    if isinstance(node, exp.LogicalOr | exp.LogicalAnd):
+        return InputError(
+            f"{text} of all rows would change with one row: ask for COUNT(*) FILTER (WHERE …), or "
+            "for it in a subquery, GROUP BY the person"
+        )
+    if isinstance(node, exp.Sum | exp.Avg) and len(names) == 1:
+        return InputError(
+            f"{text} computes on rows, and a row might make that fail: known are multiples of a "
+            "column plus a constant; declare other values as a column, or ask for counts by group"
         )
     if isinstance(node, exp.Sum | exp.Avg) and len(names) > 1:
         apart = " and ".join(f"{node.key.upper()}({name})" for name in names)

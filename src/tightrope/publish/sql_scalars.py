@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tightrope.errors import InputError
 from tightrope.publish.axes import Axis
-from tightrope.publish.sql_pieces import all_of, shown_sql, unaliased
+from tightrope.publish.sql_pieces import OF_ALL_ROWS, all_of, shown_sql, unaliased
 
 _PLAIN_PARTS = {"expressions", "from", "where"}
 
@@ -39,7 +39,7 @@ def without_scalars(select: Any) -> tuple[Any, tuple[str, ...]]:
     is_grouped = select.args.get("group") is not None
     if select.find(exp.Window) is not None:
         return select, ()
-    flat = select.copy()
+    flat = _with_table(select)
     scalars = [x for x in scalar_subqueries(flat) if _is_same_table(x.this, flat)]
     if is_grouped:
         scalars = [x for x in scalars if _adds_up(x.this)]
@@ -60,6 +60,18 @@ def without_scalars(select: Any) -> tuple[Any, tuple[str, ...]]:
         value = _over_groups(value) if is_grouped else value
         subquery.replace(exp.paren(value))
     return flat, totals
+
+
+def _with_table(select: Any) -> Any:
+    """Return a SELECT of subqueries alone, without FROM, as one of the table of the first."""
+    flat = select.copy()
+    tables = [_table(subquery.this) for subquery in scalar_subqueries(flat)]
+    plain = any(flat.args.get(word) for word in ("from", "from_", "group", "where"))
+    if tables and tables[0] is not None and not plain:
+        name = tables[0].copy()
+        name.set("alias", None)
+        flat.set("from_", exp.From(this=name))
+    return flat
 
 
 def check_totals(totals: Sequence[str], axes: Sequence[Axis]) -> None:
@@ -95,6 +107,7 @@ def _over_groups(value: Any) -> Any:
     ]
     for aggregate in aggregates:
         total = exp.Window(this=exp.Sum(this=aggregate.copy()), over="OVER")
+        total.meta[OF_ALL_ROWS] = True
         if aggregate is value:
             return total
         aggregate.replace(total)

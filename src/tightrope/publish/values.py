@@ -8,6 +8,7 @@ here to each declared value, exactly, and rows are only looked up among the valu
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import math
 import operator
@@ -26,9 +27,9 @@ from tightrope.publish.facts import Column, Table, Value
 Known = Fraction | str | bool | datetime.date | None
 
 _KNOWN_FUNCTIONS = (
-    "a function of a column is written with + - * / %, floor, ceil, round, abs, width_bucket, "
-    "extract, date_trunc, strftime, upper, lower, substr, left, right, ||, LIKE, IN, BETWEEN and "
-    "CASE, and has a value for each declared one"
+    "a function of a column is written with + - * / %, floor, ceil, round, trunc, abs, "
+    "width_bucket, extract, date_trunc, strftime, dayname, monthname, last_day, upper, lower, "
+    "substr, left, right, ||, LIKE, IN, BETWEEN and CASE, and has a value for each declared one"
 )
 #: The most values that a function is applied to, and the most comparisons of a lookup.
 MOST_VALUES = 100_000
@@ -480,6 +481,18 @@ def _strftime(value: Known, pattern: str) -> str:
     return _date(value).strftime(pattern.replace("%Y", f"{_date(value).year:04d}"))
 
 
+#: Names are English here, whatever the language of the database.
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+           "October", "November", "December")  # fmt: skip
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _last_day(value: Known) -> datetime.date:
+    """Return the last day of the month of a day."""
+    day = _date(value)
+    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+
+
 _PAIR = ("this", "expression")
 _ONE = ("this",)
 #: The rule of each piece of SQL, and the arguments that it takes.
@@ -495,6 +508,7 @@ RULES: dict[Any, tuple[Callable[..., Any], tuple[str, ...]]] = {
     exp.Abs: (_numbers(abs), _ONE),
     exp.Floor: (_numbers(math.floor), _ONE),
     exp.Ceil: (_numbers(math.ceil), _ONE),
+    exp.Trunc: (_numbers(math.trunc), _ONE),
     exp.Round: (_numbers(_rounded), ("this", "decimals")),
     exp.WidthBucket: (
         _numbers(_bucket),
@@ -531,6 +545,9 @@ RULES: dict[Any, tuple[Callable[..., Any], tuple[str, ...]]] = {
     exp.WeekOfYear: _part_rule("week"),
     exp.DayOfWeekIso: _part_rule("isodow"),
     exp.DayOfYear: _part_rule("doy"),
+    exp.Monthname: (lambda value: _MONTHS[_date(value).month - 1], _ONE),
+    exp.Dayname: (lambda value: _DAYS[_date(value).weekday()], _ONE),
+    exp.LastDay: (_last_day, _ONE),
     exp.TimestampTrunc: (_start_of_period, _ONE),
     exp.DateTrunc: (_start_of_period, _ONE),
     exp.DateDiff: (_days_between, _PAIR),

@@ -317,7 +317,7 @@ select upper(region) as r, count(*) from people group by r;
 select count(*) from people where lower(education) = 'college';
 -- answered
 select substr(region, 1, 1) as initial, count(*) from people group by initial;
--- refused: the aggregate AVG(CURRENT_DATE - joined) is not offered: known are
+-- refused: CURRENT_DATE is another day whenever it is asked
 select avg(current_date - joined) from people;
 -- refused: city LIKE 'D%' needs the possible values of 'city' (text), because
 select count(*) from people where city like 'D%';
@@ -341,19 +341,19 @@ select avg(n) from (select person, count(*) as n from visits group by person) as
 select n, count(*) from (select person, count(*) as n from visits group by person) as v group by n;
 -- answered
 select count(*) from (select person, sum(cost) as spent from visits group by person) as v where spent > 200;
--- refused: IN takes a list of 1 to 10000 constants, no
+-- answered
 select region, count(*) from people where id in (select person from visits) group by region;
 -- refused: table 'people' is joined with itself, which is not offered
 select a.region, count(*) from people a, people b where a.age = b.age group by a.region;
 -- answered
 select region, n from (select region, count(*) as n from people group by region) as t where n > 100;
--- refused: the question must be one SELECT, got UNION: nothing else is
+-- refused: got UNION: ask for its parts as groups of one
 select count(*) from people union all select count(*) from visits;
 -- refused: (SELECT COUNT(*) FROM visits) is a question of its own: ask both, in
 select (select count(*) from visits) * 1.0 / count(*) from people;
 -- refused: a subquery groups by the person alone, and its numbers are one for
 select max(n) from (select region, count(*) as n from people group by region) as t;
--- refused: a subquery may choose or rename columns and rows of a table, or
+-- answered
 select count(*) from (select distinct person from visits) as v;
 
 -- topic: not private
@@ -417,7 +417,7 @@ select avg(case when smokes then 1.0 else 0 end) as share from people;
 select count(*) from people where region ilike 'n%' and age not between 18 and 30;
 -- answered
 select kind, count(*) as n, sum(cost) as spent from visits where day >= date '2023-01-01' - interval 1 quarter group by kind having count(*) > 50;
--- refused: EXISTS asks a second table
+-- answered
 select count(*) from people p where exists (select 1 from visits v where v.person = p.id and v.cost > 100);
 -- answered
 select count(*) from people p left join (select person, count(*) as n from visits where cost > 100 group by person) e on p.id = e.person where e.n > 0;
@@ -471,3 +471,137 @@ select count(*) / (select age from people) from people;
 select education, count(*) * 100.0 / (select count(*) from people) as percent from people group by education;
 -- refused: is a question of its own
 select region, avg(income) - (select avg(income) from people) as above from people group by region;
+
+-- topic: spellings of other databases
+-- answered
+select sum(iff(smokes, 1, 0)) as smokers from people;
+-- answered
+select sum(if(age > 64, 1, 0)) as seniors, count(*) as n from people;
+-- answered
+select region, safe_divide(countif(smokes), count(*)) as share from people group by region;
+-- answered
+select div0(count_if(smokes), count(*)) from people;
+-- answered
+select datepart(year, joined) as y, count(*) from people group by datepart(year, joined);
+-- answered
+select approx_quantile(income, 0.5), approx_percentile(income, 0.9) from people;
+-- answered
+select to_char(joined, 'YYYY-MM') as ym, count(*) from people group by ym;
+-- answered
+select date_format(day, '%Y-%m') as ym, count(*) from visits group by ym;
+-- answered
+select format_date('%Y', joined) as y, count(*) from people group by y;
+-- answered
+select isnull(sum(income), 0) from people;
+-- answered
+select mean(age), stdevp(age), varp(age) from people;
+-- answered
+select sum_if(cost, kind = 'urgent') as spent from visits;
+-- answered
+select region, count(*) from people group by region order by count(*) / 2 desc fetch first 2 rows only;
+-- answered
+select count(*) from people where (age, sex) in ((30, 'f'), (40, 'm'));
+-- answered
+select sum(income) as "total income", sum(income) / 1e6 as millions from people;
+-- answered
+select count(*) from people where joined >= to_date('2015-01-01');
+-- refused: TOP n is written as LIMIT n
+select top 2 region, count(*) as n from people group by region order by n desc;
+-- refused: one rank above 0 and below 1, got ARRAY(0.25, 0.5): ask for several
+select percentile_cont(array[0.25, 0.5]) within group (order by income) from people;
+-- refused: is a list of values: ask for QUANTILE(income, 0.25)
+select approx_quantiles(income, 4) from people;
+-- refused: would change with one row: ask for COUNT(*) FILTER
+select bool_or(smokes) from people;
+-- refused: has sex, region: group by each
+select region || '-' || sex as both, count(*) from people group by both;
+
+-- topic: windows over lines
+-- answered
+select region, count(*) as n from people group by region qualify rank() over (order by count(*) desc) <= 2;
+-- answered
+select region, count(*) as n from people group by region qualify row_number() over (order by n desc) = 1;
+-- answered
+select * from (select region, sex, count(*) as n, row_number() over (partition by region order by count(*) desc) as place from people group by region, sex) t where place = 1;
+-- answered
+select * from (select region, count(*) as n from people group by region having n > 10) t where n > 100;
+-- answered
+select region, dense_rank() over (order by avg(income) desc) as place from people group by region;
+-- answered
+select extract(year from joined) as y, count(*) - lag(count(*)) over (order by extract(year from joined)) as growth from people group by y;
+-- answered
+select region, sex, lead(count(*)) over (partition by region order by sex) - count(*) as more from people group by region, sex;
+-- answered
+select region, count(*) as n, sum(count(*)) over () as total from people group by region having count(*) > 100;
+-- refused: HAVING leaves some of them out
+select region, sum(count(*)) over (order by region) as running from people group by region having count(*) > 10;
+
+-- topic: computed columns
+-- answered
+select avg(age + 1) from people;
+-- answered
+select sum(income - 10) from people;
+-- answered
+select avg((income - 32) / 1.8) from people;
+-- answered
+select region, sum(2 * (income + 3)) from people group by region;
+-- answered
+select dayname(day) as weekday, count(*) from visits group by weekday;
+-- answered
+select monthname(joined) as month, avg(income) from people group by month;
+-- answered
+select trunc(age / 10) as decade, count(*) from people group by decade;
+-- answered
+select last_day(day) as month, count(*) from visits group by month;
+-- refused: known are multiples of a column plus a constant
+select sum(greatest(income, 50)) from people;
+
+-- topic: who is in a subquery
+-- answered
+select region, count(*) from people where id not in (select person from visits where kind = 'urgent') and age > 18 group by region;
+-- answered
+select count(*) from people p where not exists (select * from visits v where v.person = p.id);
+-- answered
+select count(*) from people p where age > 60 or exists (select * from visits v where v.person = p.id and v.kind = 'urgent');
+-- answered
+select kind, count(*) from visits where person in (select id from people where age >= 65) group by kind;
+-- answered
+select count(*) from (select person from visits group by person having count(*) >= 2) as v;
+-- answered
+select avg(spent) from (select person, sum(cost) as spent from visits group by person having spent > 100 and max(minutes) > 30) as v;
+-- answered
+select count(*) from people where id in (select person from visits group by person having count(*) >= 2);
+-- answered
+select (select avg(income) from people where sex = 'm') - (select avg(income) from people where sex = 'f') as gap;
+-- refused: table 'visits' is joined with itself
+select count(*) from visits where person in (select person from visits where kind = 'urgent');
+-- refused: groups that are published there are windows
+select avg(n) from (select clinic, count(*) as n from visits group by clinic) as t;
+-- refused: write the day, such as DATE '2024-01-01'
+select count(*) from people where joined > current_date - interval '1 year';
+
+-- topic: several numbers in several tables
+-- answered
+select region, sex, count(*) as n, grouping(region) as total from people group by rollup (region, sex);
+-- answered
+select region, sex, avg(income) as mean from people group by cube (region, sex);
+-- answered
+select region, sex, sum(income), count(*), avg(income) from people group by rollup (region, sex);
+-- answered
+select region, sex, 100.0 * count(*) / sum(count(*)) over (partition by grouping(region), grouping(sex)) as percent from people group by cube (region, sex);
+-- answered
+select coalesce(region, 'all') as place, count(*) from people group by rollup (region);
+-- answered
+select case when grouping(region) = 1 then 'all' else region end as place, count(*) from people group by rollup (region);
+-- answered
+select region, sex, count(*) filter (where smokes) * 1.0 / count(*) as share from people group by cube (region, sex);
+-- answered
+select region, sex, avg(employed) as rate from people group by rollup (region, sex);
+-- answered
+select clinic, kind, avg(cost) as mean, count(*) as n from visits group by cube (clinic, kind);
+-- answered
+select region, avg(income) filter (where age >= 18) from people group by grouping sets ((region), ()) having count(*) > 20;
+-- refused: is not known with GROUPING SETS, CUBE and ROLLUP
+select region, sex, median(income), count(*) from people group by cube (region, sex);
+-- refused: PARTITION BY takes columns of GROUP BY
+select region, sex, sum(count(*)) over (partition by grouping(region)) from people group by cube (region, sex);

@@ -17,6 +17,7 @@ from tightrope.publish.arithmetic import (
     IsNull,
     Leaf,
     Logic,
+    Neighbour,
     NoInterval,
     NullIf,
     Operation,
@@ -343,3 +344,81 @@ def test_a_wanted_error_is_not_one_of_a_ratio(tmp_path):
     with pytest.raises(InputError, match="error of q depends on the data"):
         ask("select count(*) / 7 as q from people", error=3, data=PEOPLE, facts=FACTS,
             ledger=tmp_path / "ledger.db", budget=9)  # fmt: skip
+
+
+def lines_of(ends):
+    """Return lines whose numbers A have these intervals."""
+    numbers = {(k, "a"): Estimate(low, low, high) for k, (low, high) in enumerate(ends)}
+    return PublishedLines(
+        tuple({"k": k} for k in range(len(ends))), numbers, {"a": Leaf("a")}
+    )
+
+
+#: For each rule of ties, the places of 5, 3, 3 and 1 from above.
+TIES = {"rank": [1, 2, 2, 4], "dense_rank": [1, 2, 2, 3], "row_number": [1, 2, 3, 4]}
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_lines_with_one_value_have_the_places_of_their_function(ties):
+    lines = lines_of([(5, 5), (3, 3), (3, 3), (1, 1)])
+    rank = Rank(A, (), is_falling=True, ties=ties)
+    assert [rank.value(lines.line(k)) for k in range(4)] == TIES[ties]
+    # Which of two equal lines comes first is not known.
+    widest = rank.range_on(lines.line(1))
+    assert widest == (Range(2, 3) if ties == "row_number" else Range(2, 2))
+
+
+@given(st.lists(intervals, min_size=1, max_size=4), st.sampled_from([*TIES]), st.data())
+def test_a_place_is_in_its_range_whatever_the_numbers_are(ends, ties, data):
+    whole_lines = lines_of(ends)
+    rank = Rank(A, (), is_falling=data.draw(st.booleans()), ties=ties)
+    point = [data.draw(st.integers(low, high)) for low, high in ends]
+    true = lines_of([(x, x) for x in point])
+    for k in range(len(ends)):
+        within = rank.range_on(whole_lines.line(k))
+        assert within.low <= rank.value(true.line(k)) <= within.high
+
+
+def test_lines_before_and_after_one():
+    lines = lines_of([(1, 2), (4, 5), (9, 9)])
+    growth = Operation("-", A, Neighbour(A, (), -1))
+    assert [growth.value(lines.line(k)) for k in range(3)] == [None, 3, 5]
+    assert growth.range_on(lines.line(1)) == Range(2, 4)
+    assert estimate_of(growth, lines.line(0)) == MISSING
+    assert Neighbour(A, (), 2).value(lines.line(0)) == 9
+    with pytest.raises(NoInterval, match="no line before the first"):
+        Neighbour(A, (), 1).range_on(lines.line(2))
+
+
+def test_windows_are_over_the_lines_that_having_leaves():
+    facts = parse_facts(
+        "[tables.t]\npopulation = 90\n[tables.t.columns]\n"
+        'k = { values = ["a", "b", "c"], complete = true }\n'
+    )
+    numbers = {("a",): (Estimate(5),), ("b",): (Estimate(20),), ("c",): (Estimate(30),)}
+
+    def shown(sql):
+        (shape,) = read_shapes(sql, facts)
+        # A second number of each line is the margin of all.
+        known = {
+            k: (*line, Estimate(55))[: len(shape.titles)] for k, line in numbers.items()
+        }
+        rows = shape.after.rows(("k",), shape.titles, lambda many: known)
+        return [(names[0], *(x.value for x in line)) for names, line in rows]
+
+    having = "group by k having count(*) > 9"
+    total = "sum(count(*)) over () as total"
+    assert shown(f"select k, count(*) as n, {total} from t {having}") == [
+        ("b", 20, 50),
+        ("c", 30, 50),
+    ]
+    place = "rank() over (order by count(*)) as place"
+    assert shown(f"select k, count(*) as n, {place} from t {having}") == [
+        ("b", 20, 1),
+        ("c", 30, 2),
+    ]
+    first = "qualify row_number() over (order by count(*)) = 1"
+    assert shown(f"select k, count(*) as n from t {having} {first}") == [("b", 20)]
+    # A scalar subquery is about the whole table, whatever HAVING leaves.
+    whole = "count(*) - (select count(*) from t) as rest"
+    assert shown(f"select k, {whole} from t {having}") == [("b", -35), ("c", -25)]

@@ -126,6 +126,11 @@ class Crossed(Tables, kind="crossed"):
             "asks": tuple(asks),
         }
 
+    @classmethod
+    def holds_number(cls, fields: Parsed) -> bool:
+        """No: counts with conditions are gathered, and each of several tables is by itself."""
+        return False
+
     # -- as a job ---------------------------------------------------------------------------
 
     def as_job(self) -> None:  # type: ignore[override]

@@ -45,16 +45,21 @@ class SumTables(Tables, kind="sum tables"):
     @classmethod
     def accept_select(cls, parts: SelectParts, table: Table) -> Parsed | None:
         """Accept SUM of a column with GROUPING SETS, CUBE or ROLLUP."""
-        if not parts.sets:
-            return None
         summed = [fields for fields in parts.asked if fields["shape"] is Sum]
         if len(parts.asked) != 1 or not summed:
-            raise InputError(
-                "GROUPING SETS, CUBE and ROLLUP are known with one COUNT(*) of rows or one SUM of "
-                "a column: ask for other numbers in a SELECT of their own"
-            )
-        tables = cls._of_sets(parts, summed[0])
-        return None if tables is None else {**tables, "column": summed[0]["column"]}
+            return None
+        return cls._of_sets(parts, summed[0])
+
+    @classmethod
+    def _of_sets(cls, parts: SelectParts, fields: Parsed) -> Parsed | None:
+        """Return the fields of the tables of one sum; nothing without grouping sets."""
+        tables = super()._of_sets(parts, fields)
+        return None if tables is None else {**tables, "column": fields["column"]}
+
+    @classmethod
+    def holds_number(cls, fields: Parsed) -> bool:
+        """Whether an aggregate is what these tables hold: a sum of a column."""
+        return fields["shape"] is Sum
 
     # -- the job ----------------------------------------------------------------------------
 

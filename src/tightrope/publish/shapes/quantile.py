@@ -249,6 +249,7 @@ def _rank(node: Any) -> Fraction:
         level = Fraction(node.this).limit_denominator(10_000)
     if not 0 < level < 1:
         raise InputError(
-            f"the rank of a quantile is above 0 and below 1, got {shown_sql(node)}"
+            f"a quantile has one rank above 0 and below 1, got {shown_sql(node)}: ask for several "
+            "as columns beside each other, which are drawn together"
         )
     return level

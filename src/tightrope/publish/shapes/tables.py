@@ -122,6 +122,31 @@ class Tables(Shape, kind="tables"):
         return cls._of_sets(parts, counted[0])
 
     @classmethod
+    def of_each(cls, parts: SelectParts) -> list[Parsed]:
+        """Return several numbers with grouping sets, each as tables of its own."""
+        found = []
+        for fields in parts.asked:
+            # Which tables are of counts and which of sums is known by what they add up.
+            kind = next((x for x in cls._kinds() if x.holds_number(fields)), None)
+            if kind is None:
+                (title,) = fields["titles"]
+                raise InputError(
+                    f"{title} is not known with GROUPING SETS, CUBE and ROLLUP: their numbers are "
+                    "counts of rows, sums and means of a column, and arithmetic on these"
+                )
+            found.append({"shape": kind, **(kind._of_sets(parts, fields) or {})})
+        return found
+
+    @classmethod
+    def _kinds(cls) -> list[type[Tables]]:
+        return [cls, *cls.__subclasses__()]
+
+    @classmethod
+    def holds_number(cls, fields: Parsed) -> bool:
+        """Whether an aggregate is what these tables hold: a count of rows."""
+        return fields["shape"] is Count and not fields.get("people")
+
+    @classmethod
     def _of_sets(cls, parts: SelectParts, fields: Parsed) -> Parsed | None:
         """Return the fields of the tables of one aggregate; nothing without grouping sets."""
         if not parts.sets:
