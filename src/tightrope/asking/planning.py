@@ -270,9 +270,13 @@ class Question:
     @property
     def shares(self) -> dict[str, float]:
         """Of several tables: which part of ε each measured one has."""
+        several = len(self.parts) > 1
         return {
-            " × ".join(table["table"]) or "in all": table["share"]
-            for table in self.measured
+            # Several numbers may be measured by the same columns, each with its part of ε.
+            (f"{part.shape.titles[0]}: " if several else "")
+            + (" × ".join(table["table"]) or "in all"): table["share"] / len(self.parts)
+            for part in self.parts
+            for table in part.shape.plan_fields.get("plan", ())
         }
 
     def as_dict(self) -> dict[str, Any]:

@@ -333,8 +333,10 @@ class ArithmeticReader:
         cell = unaliased(function.this)
         column = self.reader.column(cell)
         total = _filtered(exp.Sum(this=cell.copy()), condition)
-        valued = exp.Count(this=exp.Star() if column.complete else cell.copy())
-        many = self.expression(_filtered(valued, condition))
+        # Where everybody has a value, the count beside the mean is the same number.
+        rows = exp.Count(this=cell.copy(), big_int=True)
+        valued = _counted(condition) if column.complete else _filtered(rows, condition)
+        many = self.expression(valued)
         mean = Operation("/", self.expression(total), many)
         ends = column.value_range
         # A mean is between the bounds of its column, so clamping only helps.
