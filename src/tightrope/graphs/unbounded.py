@@ -42,7 +42,7 @@ class NoiseLattice(Lattice):
             t - r - 1
         )  # what is left for the other coordinates when the first is just beyond r
         if far < 0:
-            return self.layer(t)
+            return _layer(self, t)
         if self.form == "cross":
             # A first coordinate x > r leaves t - x ≤ far for the others: a ball of them.
             beyond = NoiseLattice("cross", k - 1, 0).ball(far)
@@ -51,7 +51,7 @@ class NoiseLattice(Lattice):
                 (-1) ** j * comb(k - 1, j) * _spread(far - j, k) * _spread(t - j, k - 1)
                 for j in range(min(k - 1, far) + 1)
             )
-        return self.layer(t) - 2 * beyond
+        return _layer(self, t) - 2 * beyond
 
     def _ball_within(self, t: int, r: int) -> int:
         k = self.parts
@@ -235,6 +235,13 @@ def _sums(lattice: NoiseLattice, t: int) -> list[int]:
     return list(accumulate(n * _spread(t, k - m) for m, n in enumerate(counts, 1)))
 
 
+@lru_cache(maxsize=1 << 16)
+def _layer(lattice: NoiseLattice, t: int) -> int:
+    """Return how many points lie at a distance: margins ask for each layer again and again."""
+    return lattice.layer(t)
+
+
+@lru_cache(maxsize=1 << 16)
 def _spread(people: int, classes: int) -> int:
     """Return the number of ways to spread people over classes."""
     if people < 0 or classes == 0:

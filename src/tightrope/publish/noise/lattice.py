@@ -158,20 +158,16 @@ def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], i
         held += noise.sizes[layers] * (noise.levels[layers] - last)
         layers += 1
     weights = [level - last for level in noise.levels[:layers]]
-
-    # On a line all layers but the outermost are within a distance or beyond it.
-    on_line = lattice.parts == 1
     masses = (w * n for w, n in zip(weights, noise.sizes, strict=False))
-    sums = [0, *accumulate(masses)] if on_line else [0]
+    sums = [0, *accumulate(masses)]
+    # On a line all layers but the outermost are within a distance or beyond it.
+    beyond = 1 if lattice.parts == 1 else layers
 
     def inside(r: int) -> int:
         near = int(min(r, noise.described_reach))
-        first = 0
-        last = layers
-        if on_line:
-            # Layers below `first` lie within the distance entirely: their sum is tabulated.
-            first = min(max((near - lattice.core) // lattice.width + 1, 0), layers)
-            last = min(first + 1, layers)
+        # Layers below `first` lie within the distance entirely: their sum is tabulated.
+        first = min(max((near - lattice.core) // lattice.width + 1, 0), layers)
+        last = min(first + beyond, layers)
         held = sums[first]
         for t in range(first, last):
             held += weights[t] * lattice.within(t, near)
