@@ -53,7 +53,9 @@ def shared_words() -> dict[str, tuple[str, str]]:
         ),
         "neighbours": (
             "RELATION",
-            f"What is protected, by which databases are neighbours: {listed(RELATIONS)}.",
+            "What is protected. "
+            + "; ".join(f"{name}: {words}" for name, words in RELATIONS.items())
+            + ".",
         ),
         "sql": ("SQL", "The question: one SELECT on one table."),
         "data": (
