@@ -940,8 +940,8 @@ class Analysis:
             None: "Generality is not defined for a mechanism without privacy.",
         }
         lines = [
-            f"A consumer who makes the best guess from the output (the best remap) names the true "
-            f"answer with probability {self.utility:.6g}.",
+            f"A consumer who makes the best guess from the output (the best remap) is correct "
+            f"{100 * self.utility:.4g} % of the time.",
             f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
             f"at most 2^{self.min_capacity_bits:.6g} times for any prior.",
             f"The output carries {self.shannon_leakage_bits:.6g} bits about the true answer.",
