@@ -22,7 +22,15 @@ from tightrope.errors import CheckFailed, InputError, TightropeError, TooLarge
 from tightrope.graphs import AnswerGraph
 from tightrope.graphs.lines import width_of_line
 from tightrope.mechanisms import exponential, geometric, independent
-from tightrope.optimize import closed_forms, cosets, depths, solvers, sums, unbounded
+from tightrope.optimize import (
+    boxstep,
+    closed_forms,
+    cosets,
+    depths,
+    solvers,
+    sums,
+    unbounded,
+)
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.covers import with_cover
 from tightrope.optimize.layers import layered_prices
@@ -48,6 +56,7 @@ ROUTES: Mapping[str, Callable[[Task], RoutePlan | str]] = {
     "staircases": sums.staircases_route,
     "stretched": sums.stretched_route,
     "depths": depths.depths_route,
+    "boxstep": boxstep.boxstep_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
     "unbounded": unbounded.unbounded_route,
@@ -65,6 +74,7 @@ SEARCHES = (
     "staircases",
     "stretched",
     "depths",
+    "boxstep",
     "orbits",
     "rays",
     "plain",

@@ -73,6 +73,8 @@ class Task:
     watch: Watch = field(default_factory=Watch)
     settings: SolverSettings = field(default_factory=SolverSettings)
     faces: dict[int, Face] | None = field(default=None, repr=False)
+    #: Prices that an earlier route has proved.
+    prices: Floats | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -89,12 +91,13 @@ class Task:
         )
 
     def starting_from(self, design: Design) -> Task:
-        """Return the task for the next route: faces of a design that was not certified."""
-        if not design.faces:
-            return self
+        """Return the task for the next route: faces and prices of a design not certified."""
         # A copy keeps the cached properties, which ``replace`` would compute again.
         warm = copy.copy(self)
-        object.__setattr__(warm, "faces", design.faces)
+        if design.faces:
+            object.__setattr__(warm, "faces", design.faces)
+        if isinstance(design.certificate, Certificate):
+            object.__setattr__(warm, "prices", design.certificate.prices)
         return warm
 
     @property
