@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Counting Ends Layers Tuples Shown Limits Scores Best Header.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Lines Layers Tuples Shown Limits Scores Best Header.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -18,9 +18,9 @@ Print Assumptions choice_graph.
 Print Assumptions noise_private.
 Print Assumptions noise_rows.
 Print Assumptions noise_sound.
-Print Assumptions count_floor.
-Print Assumptions count_loss.
-Print Assumptions count_sound.
+Print Assumptions line_floor.
+Print Assumptions line_loss.
+Print Assumptions line_sound.
 Print Assumptions layers_around.
 Print Assumptions tuples_rows.
 Print Assumptions tuples_private.
@@ -46,6 +46,6 @@ Print Assumptions scores_apart.
 Print Assumptions quantile_exact.
 Print Assumptions scores_private.
 Print Assumptions judge_dense_checks.
-Print Assumptions judge_count_checks.
+Print Assumptions judge_line_checks.
 Print Assumptions noise_best.
 Print Assumptions count_best.

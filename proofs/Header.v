@@ -4,7 +4,7 @@
     decisions about them are made here: [judge] reads the header, and asks the proved checks. *)
 
 From Coq Require Import ZArith List Bool String Ascii.
-From Tightrope Require Import Numbers Exponential Questions Lattice Counting Tuples Shown Scores Judge Limits.
+From Tightrope Require Import Numbers Exponential Questions Lattice Lines Tuples Shown Scores Judge Limits.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope Z_scope.
@@ -290,8 +290,8 @@ Section Header.
   Definition enough_levels (p q start : Z) : nat :=
     Z.to_nat (Z.min 300000 (2 * (Z.log2_up start + 2) * (p / (p - q) + 2))).
 
-  (** Whether noise is private; with the noise itself where it is that of a count. *)
-  Definition read_noise : reading (bool * option (Lattice.noise * level)) :=
+  (** Whether noise is private; with the noise itself where it is on a line. *)
+  Definition read_noise : reading (bool * option (question * relation * Lattice.noise * level)) :=
     let* told := fields ["bits"; "core"; "kind"; "start"] (at_key "weights") in
     let* text := query_text (at_key "query") in
     let* q := question_of None text in
@@ -310,7 +310,7 @@ Section Header.
         | Some (people, width), _ =>
             need 0 <? people else "the question has one answer" in
             let f := noise people width in
-            Read (check_noise f l, if width =? 1 then Some (f, l) else None)
+            Read (check_noise f l, Some (q, r, f, l))
         | None, Some (form, parts, people) =>
             need 0 <? people else "the question has one answer" in
             need core =? 0 else "only a line has a core" in
@@ -790,10 +790,11 @@ Section Dense.
           end
       end.
 
-  (** ** The worst loss of noise on a count, and its bound *)
-  Definition steps_loss_of (j : json) : option steps_loss :=
+  (** ** The worst loss of noise on a line, and its bound *)
+  Definition loss_named (j : json) : option loss_name :=
     if lone_kind "binary" j then Some Unequal
-    else if lone_kind "absolute" j || lone_kind "distance" j then Some Steps
+    else if lone_kind "distance" j then Some Steps
+    else if lone_kind "absolute" j then Some Gaps
     else if lone_kind "squared" j then Some Squares
     else None.
 
@@ -815,28 +816,28 @@ Section Dense.
       let* bound := fraction long (at_key "bound") in Read (Some bound)
     else Read None.
 
-  Definition judge_count (f : Lattice.noise) (l : level) : reading verdict :=
+  Definition judge_line (q : question) (r : relation) (f : Lattice.noise) (l : level) : reading verdict :=
     let* told := fields ["loss"; "prior"; "remapped"; "support"] (at_key "consumer") in
-    match is_worst_case told, steps_loss_of (get "loss" told) with
+    match is_worst_case told, loss_named (get "loss" told) with
     | true, Some k =>
         let* stated := fraction long (at_key "expected_loss") in
         let* bound := stated_bound in
-        need check_count k f l stated None else "the stated loss is not that of the noise" in
-        Read (if check_count k f l stated bound then Holds else Private "the bound is above the one that is proved here")
-    | _, _ => Read (Private "this loss of noise on a count is not covered")
+        need check_line k q r f l stated None else "the stated loss is not that of the noise" in
+        Read (if check_line k q r f l stated bound then Holds else Private "the bound is above the one that is proved here")
+    | _, _ => Read (Private "this loss of noise on a line is not covered")
     end.
 
-  (** "Noise on a count holds only if the proved check says so": Counting.v says what that means. *)
-  Theorem judge_count_checks : forall f l, judge_count f l = Read Holds ->
-    exists k stated bound, check_count k f l stated bound = true /\
+  (** "Noise on a line holds only if the proved check says so": Lines.v says what that means. *)
+  Theorem judge_line_checks : forall q r f l, judge_line q r f l = Read Holds ->
+    exists k stated bound, check_line k q r f l stated bound = true /\
       fraction long (at_key "expected_loss") = Read stated /\ stated_bound = Read bound.
   Proof.
-    intros f l H. unfold judge_count in H. destruct (fields _ _) as [told| |]; try discriminate. cbn [bind] in H.
-    destruct (is_worst_case told); [|discriminate]. destruct (steps_loss_of _) as [k|]; [|discriminate].
+    intros q r f l H. unfold judge_line in H. destruct (fields _ _) as [told| |]; try discriminate. cbn [bind] in H.
+    destruct (is_worst_case told); [|discriminate]. destruct (loss_named _) as [k|]; [|discriminate].
     destruct (fraction _ _) as [stated| |]; try discriminate. cbn [bind] in H.
     destruct stated_bound as [bound| |]; try discriminate. cbn [bind] in H.
-    destruct (check_count k f l stated None); [|discriminate].
-    destruct (check_count k f l stated bound) eqn:Hcheck; [|discriminate].
+    destruct (check_line k q r f l stated None); [|discriminate].
+    destruct (check_line k q r f l stated bound) eqn:Hcheck; [|discriminate].
     exists k, stated, bound. auto.
   Qed.
 
@@ -845,13 +846,13 @@ Section Dense.
     let* kind := kind_of (at_key "weights") in
     if String.eqb kind "lattice" then
       let* said := read_noise header in
-      let '(holds, count) := said in
+      let '(holds, line) := said in
       need holds else "the noise is not private" in
       if bare header then Read Holds
       else
-        match count with
-        | Some (f, l) => judge_count f l
-        | None => Read (Private "losses and bounds of noise on other lattices than a count are not covered")
+        match line with
+        | Some (q, r, f, l) => judge_line q r f l
+        | None => Read (Private "losses and bounds of noise on other lattices than a line are not covered")
         end
     else if String.eqb kind "shown" then
       let* holds := read_shown header in

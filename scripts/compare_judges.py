@@ -44,6 +44,10 @@ LONG = """
     count(50000) sum(3000,7) sum(40000,3) mean(5000,4) path(90000)
     counts(300,2) counts(2000,4) histogram(500,3) histogram(40000,6)
 """
+# Sums whose ends lengthen distances, where nobody can join all people.
+ENDED = """
+    sum(9,4) sum(40,9) sum(700,2) sum(3000,7) sum(60,300) sum(20000,3)
+"""
 # By scores of the whole table.
 SCORES = """
     commonest(5) commonest(40,3) quantile(1/2,121) quantile(9/10,30) quantile(3/7,12,2)
@@ -69,6 +73,15 @@ def scored_designs() -> Iterator[tuple[str, bytes]]:
         yield f"{text} {relation} ε={level}", mechanism.to_bytes()
 
 
+def line_designs() -> Iterator[tuple[str, bytes]]:
+    """Yield noise on sums whose loss counts steps, with what it is."""
+    for level, text in product(LEVELS, ENDED.split()):
+        question = tr.query(text, neighbours="add-remove")
+        worst = Consumer.of(question.graph, support="all", loss="distance")
+        found = tr.design(question, level, worst, route="unbounded")
+        yield f"{text} ends ε={level}", prove(found, question).to_bytes()
+
+
 def rule_designs() -> Iterator[tuple[str, bytes]]:
     """Yield files with weights by a rule with what they are."""
     for level, loss, text in product(LEVELS, LOSSES, RULES.split()):
@@ -89,7 +102,7 @@ def designs() -> Iterator[tuple[str, bytes]]:
     cases = list(product(LEVELS, LOSSES, RELATIONS, QUESTIONS.split()))
     cases += product(LEVELS, ("absolute", "squared"), RELATIONS, LONG.split())
     random.Random(0).shuffle(cases)
-    others = [*scored_designs(), *rule_designs()]
+    others = [*scored_designs(), *rule_designs(), *line_designs()]
     random.Random(0).shuffle(others)
     for number, (level, loss, relation, text) in enumerate(cases):
         if number % 6 == 5 and others:
@@ -325,7 +338,7 @@ def agree(data: bytes, first: Any, second: SecondVerdict) -> bool:
     """Whether two verdicts say the same, or differ as docs/concepts/proofs.md explains.
 
     The second judge knows not all kinds. Where a certificate names no multipliers, it rounds less:
-    prices that the first judge cannot decide may hold for it. Of noise on a count it proves the
+    prices that the first judge cannot decide may hold for it. Of noise on a line it proves the
     bound itself, so it accepts every bound that is not above its own; the first judge wants the
     one that the certificate's slope gives. Of weights by a rule the first judge compares all
     levels and all rests; the second the weights of neighbours, which is less.

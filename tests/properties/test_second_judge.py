@@ -114,6 +114,10 @@ PLANTED = {
         r"max\(each\[counted\]\.tolist\(\)\)",
         "min(each[counted].tolist())",
     ),
+    "distances at the end of a sum are those of the lattice": (
+        r'if loss != "distance" or not self\.ends:',
+        "if True:",
+    ),
     "noise beyond its last layer loses nothing": (
         r"flat = self\.floor \* lattice\.largest\(loss, self\.reach\)",
         "flat = 0",
