@@ -578,3 +578,16 @@ def test_ledger_names_the_question_as_it_was_asked(run):
     (entry,) = run("ledger", "show", "ledger.db", "--json").data["answers"]
     assert entry["asked"] == "select count(*) as n from people where age > 30"
     assert run("ledger", "verify", "ledger.db", "--json").data["intact"]
+
+
+def test_init_writes_nested_columns(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["init", "--table", "people", "--population", "9", "--budget", "1"]
+    region = ("--column", "region:north,south")
+    county = ("--column", "county:within region:north=Ash,Birch;south=Cedar")
+    assert run(*words, *region, *county, "--replace").code == 0
+    text = (tmp_path / "tightrope.toml").read_text("utf-8")
+    assert 'county = { within = "region", values = { north = ["Ash", "Birch"]' in text
+    alone = run(*words, *county, "--replace")
+    assert alone.code == 2
+    assert "must name a declared column" in alone.err

@@ -83,7 +83,8 @@ def init(
         With --person: how many rows of one person count.
     column : NAME:WHAT
         A column and its public facts, such as age:0..120, region:north,south or born:date; with
-        ':complete' behind it, everybody has such a value. May be given several times.
+        ':complete' behind it, everybody has such a value. One that divides another one:
+        'county:within region:north=Ash,Birch;south=Cedar'. May be given several times.
     frozen
         The table stays as it is, so that published answers can be sharpened later.
     data_is_public
@@ -204,7 +205,7 @@ def init(
             break
     typed = {one: facts.Column(one, kind) for one, kind in catalogue.items() if kind}
     # What was declared wins over the catalogue, and that over the data.
-    columns = {**public, **typed, **declared}
+    columns = facts.nested_columns({**public, **typed, **declared}, "columns")
     undeclared = [one for one in catalogue if one not in declared and one != person]
     made = facts.Table(
         name=name, population=people, neighbours=relation, columns=columns, person=person,

@@ -762,12 +762,15 @@ def _table(name: str, entry: Any, place: str) -> Table:
             # A key column needs no declaration of its own: it is read as text and only compared.
             columns.setdefault(found[word], Column(found[word], "text"))
     inside = f"{place}.columns"
-    found["columns"] = columns = {
-        own: _with_outer(column, columns, inside) for own, column in columns.items()
-    }
+    found["columns"] = columns = nested_columns(columns, inside)
     parts = _each(partial(_partition, columns=columns))
     found["partitions"] = parts(found.get("partitions", {}), f"{place}.partitions")
     return Table(name, **found)
+
+
+def nested_columns(columns: Mapping[str, Column], place: str) -> dict[str, Column]:
+    """Return columns with the declared ones that they are within, which were names before."""
+    return {own: _with_outer(one, columns, place) for own, one in columns.items()}
 
 
 def _with_outer(column: Column, columns: Mapping[str, Column], place: str) -> Column:
@@ -1337,7 +1340,7 @@ def declared_columns(columns: Mapping[str, Column | str]) -> dict[str, Column]:
         found[name] = (
             what if isinstance(what, Column) else read_column(f"{name}:{what}")
         )
-    return found
+    return nested_columns(found, "columns")
 
 
 def read_column(text: str) -> Column:
@@ -1349,6 +1352,9 @@ def read_column(text: str) -> Column:
     ('date', (120, 230))
     >>> read_column("joined:2010-01-01..2023-12-31").type
     'date'
+    >>> county = read_column("county:within region:north=Ash,Birch;south=Cedar")
+    >>> county.within.name, county.values, county.parents
+    ('region', ('Ash', 'Birch', 'Cedar'), (0, 0, 1))
     """
     name, colon, rest = text.partition(":")
     if not colon or not name.strip() or not rest.strip():
@@ -1376,11 +1382,27 @@ def read_column(text: str) -> Column:
         return column_from(name, {"bounds": ends, **entry}, name)
     if rest in TYPES:
         return column_from(name, {"type": rest}, name)
-    values: list[Any] = [value.strip() for value in rest.split(",")]
-    # Only all-digit lists are whole numbers: one other value makes all of them texts.
-    if all(re.fullmatch(r"-?\d+", value) for value in values):
-        values = [int(value) for value in values]
-    return column_from(name, {"values": values, **entry}, name)
+    nested = re.fullmatch(r"within\s+([^:]+):(.+)", rest)
+    if nested is None:
+        return column_from(name, {"values": _words(rest), **entry}, name)
+    families = {}
+    for family in nested[2].split(";"):
+        outer, equals, own = family.partition("=")
+        if not equals or not outer.strip() or not own.strip():
+            raise InputError(
+                "a column within another one looks like county:within "
+                f"region:north=Ash,Birch;south=Cedar, got {text[:60]!r}"
+            )
+        families[outer.strip()] = _words(own)
+    known = {"within": nested[1].strip(), "values": families, **entry}
+    return column_from(name, known, name)
+
+
+def _words(text: str) -> list[Any]:
+    """Return a list in one text: whole numbers, or texts if one of them is none."""
+    values = [value.strip() for value in text.split(",")]
+    is_whole = all(re.fullmatch(r"-?\d+", value) for value in values)
+    return [int(value) for value in values] if is_whole else values
 
 
 def _table_name(sql: Any, dialect: str) -> str:

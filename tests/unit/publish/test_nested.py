@@ -16,6 +16,7 @@ from tightrope.publish.facts import (
     Column,
     Facts,
     Table,
+    declared_columns,
     fact_checks,
     facts_text,
     parse_facts,
@@ -366,3 +367,43 @@ def test_cells_of_one_kind_have_one_law(relation: str) -> None:
         unlike.append(len(set(laws.values())))
     # Branches of unequal sizes: one law would not do.
     assert max(unlike) > 1
+
+
+COLUMNS = {
+    "region": "north,south:complete",
+    "county": "within region:north=Ash,Birch;south=Cedar:complete",
+}
+
+
+def test_columns_are_nested_in_one_line_each(tmp_path):
+    rows = pyarrow.table(
+        {"county": ["Ash", "Birch", "Cedar"] * 10, "region": ["north"] * 30}
+    )
+    answer = tr.ask(
+        "select region, county, count(*) as n from people group by rollup (region, county)",
+        data=rows, columns=COLUMNS, population=30, budget=20, epsilon=20,
+        ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+    numbers = {names[1:]: int(number.value) for names, (number,) in answer.rows}
+    assert numbers == {
+        ("north", "Ash"): 10,
+        ("north", "Birch"): 10,
+        ("south", "Cedar"): 10,
+        ("north", None): 20,
+        ("south", None): 10,
+        (None, None): 30,
+    }
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"county": "within region:north=Ash"}, "must name a declared column"),
+        ({**COLUMNS, "county": "within region:north=Ash"}, "a list for each value"),
+        ({**COLUMNS, "county": "within region:Ash,Birch"}, "looks like county:within"),
+        ({**COLUMNS, "county": "within region:north=;south=Cedar"}, "looks like"),
+    ],
+)
+def test_columns_that_are_not_nested_are_refused(columns, message):
+    with pytest.raises(tr.InputError, match=message):
+        declared_columns(columns)
