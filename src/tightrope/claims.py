@@ -430,8 +430,9 @@ def post_processing_sentences(computed: Sequence[str], selects: bool) -> list[st
     sentences = []
     if computed:
         sentences.append(
-            f"Computed from published numbers, at no cost: {', '.join(computed)}. Their intervals "
-            "contain the true value, where there is one, whenever those numbers are in theirs."
+            f"Computed from published numbers, at no cost: {', '.join(computed)}. Each of their "
+            "intervals contains the true value, where there is one, with at least the confidence "
+            "of the published numbers."
         )
     if selects:
         sentences.append(

@@ -769,6 +769,17 @@ def _answers(
         rows = {
             name: (*unbiased, Estimate(people[name])) for name, unbiased in rows.items()
         }
+
+    def margin_of(terms: Any) -> Fraction | None:
+        # Where all intervals hold at once, one more law would need a share of what may fail.
+        if question.simultaneous or len(question.views) > 1:
+            return None
+        for part, release in zip(question.parts, releases, strict=True):
+            if {title for _, title in terms} <= set(part.shape.titles):
+                level = _per_group_confidence(question, part, release)
+                return part.shape.error_margin(terms, level)
+        return None
+
     answers = {}
     for view in question.views:
         after = view.shape.after
@@ -787,7 +798,11 @@ def _answers(
             titles=after.titles(titles),
             usual=after.beside(titles, common.usual),
             rows=after.rows(
-                view.shape.keys, titles, numbers_at, at_once=question.simultaneous
+                view.shape.keys,
+                titles,
+                numbers_at,
+                at_once=question.simultaneous,
+                margin_of=margin_of,
             ),
         )
     return answers

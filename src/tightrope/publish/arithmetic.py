@@ -32,6 +32,8 @@ from tightrope.publish.intervals import MISSING, Estimate, whole
 Result = Fraction | str | None
 #: One published number of one line: the place of the line, and the title.
 Variable = tuple[int, str]
+#: The margin of a linear form of published numbers by the law of its error, where that is known.
+MarginOf = Callable[[Mapping[Variable, Fraction]], Fraction | None]
 
 
 class NoInterval(Exception):
@@ -377,6 +379,26 @@ class Expression:
             raise NoInterval("a number that it is made of has no interval")
         return quotient.range_on(line.box)
 
+    def law_range(self, line: OutputLine, margin_of: MarginOf) -> Range | None:
+        """Return the range by the exact law of the error, of a linear form of several numbers.
+
+        A single number has that already, and of a quotient of noisy forms no law is known.
+        """
+        quotient = self.quotient(line)
+        if quotient is None or not quotient.is_linear:
+            return None
+        form = quotient.above.times(1 / quotient.below.constant)
+        known = line.published.numbers
+        margin = margin_of(form.terms) if len(form.terms) > 1 else None
+        if margin is None:
+            return None
+        middle = form.at({variable: known[variable].value for variable in form.terms})
+        found = Range(middle - margin, middle + margin)
+        counts = all(c > 0 and line.box.is_count(v) for v, c in form.terms.items())
+        # A sum of counts is not negative: cutting the interval there loses no coverage.
+        least = form.constant if counts else found.low
+        return Range(max(found.low, least), max(found.high, least))
+
     def may_be_null(self, line: OutputLine) -> bool:
         """Whether there may be no true value."""
         return any(part.may_be_null(line) for part in self.parts)
@@ -620,7 +642,14 @@ class Rising(Expression):
 
     def range_on(self, line: OutputLine) -> Range:
         """Return the range from that of the number."""
-        inner = self.part.range_on(line)
+        return self._of(self.part.range_on(line))
+
+    def law_range(self, line: OutputLine, margin_of: MarginOf) -> Range | None:
+        """Return the range from that of the number."""
+        inner = self.part.law_range(line, margin_of)
+        return None if inner is None else self._of(inner)
+
+    def _of(self, inner: Range) -> Range:
         if self.name != "sqrt":
             # A function that does not fall maps ends to ends.
             return inner.mapped(self._stepped)
@@ -672,6 +701,11 @@ class Held(Expression):
             return self.part.range_on(line).within(self.ends)
         except NoInterval:
             return self.ends
+
+    def law_range(self, line: OutputLine, margin_of: MarginOf) -> Range | None:
+        """Return the part of the range between the ends."""
+        inner = self.part.law_range(line, margin_of)
+        return None if inner is None else inner.within(self.ends)
 
 
 @dataclass(frozen=True)
@@ -1295,8 +1329,12 @@ class Logic(OutputCondition):
 # -- the result -----------------------------------------------------------------------------------
 
 
-def estimate_of(expression: Expression, line: OutputLine) -> Estimate:
+def estimate_of(
+    expression: Expression, line: OutputLine, margin_of: MarginOf | None = None
+) -> Estimate:
     """Return the value of an expression on published numbers, and its interval.
+
+    With margins of linear forms the interval is by the exact law, where that is known.
 
     What is NULL on the published numbers is missing. Where a divisor may be 0, or a number has
     no interval, a note says so in the place of the interval.
@@ -1311,8 +1349,10 @@ def estimate_of(expression: Expression, line: OutputLine) -> Estimate:
         return Estimate(value, note=_other_texts(expression, value, line))
     if not expression.variables(line):  # a constant has no error
         return Estimate(whole(value))
+    by_law = None if margin_of is None else expression.law_range(line, margin_of)
     try:
-        ends = expression.range_on(line)
+        # Which of the two it is does not depend on the numbers, or intervals would miss more often.
+        ends = expression.range_on(line) if by_law is None else by_law
     except NoInterval as reason:
         return Estimate(whole(value), note=f"no interval: {reason}")
     return Estimate(whole(value), whole(ends.low), whole(ends.high))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 from tightrope.publish.arithmetic import (
@@ -15,12 +16,17 @@ from tightrope.publish.arithmetic import (
     OutputCondition,
     PublishedLines,
     PublishedNumber,
+    Variable,
     estimate_of,
 )
 from tightrope.publish.intervals import MISSING, Estimate
 
 #: The published numbers of all lines, by the names of the lines and in the order of the titles.
 Numbers = Mapping[tuple[Any, ...], Sequence[Estimate]]
+#: The margin of a linear form of published numbers, each of a line and a title, where one is known.
+LineMargins = Callable[
+    [Mapping[tuple[tuple[Any, ...], str], Fraction]], Fraction | None
+]
 #: Lines as they are shown: names, and a number under each title.
 OutputRows = tuple[tuple[tuple[Any, ...], tuple[Estimate, ...]], ...]
 
@@ -111,6 +117,7 @@ class PostProcessing:
         numbers_at: Callable[[int], Numbers],
         *,
         at_once: bool = False,
+        margin_of: LineMargins | None = None,
     ) -> OutputRows:
         """Return the lines of the answer.
 
@@ -122,6 +129,9 @@ class PostProcessing:
             The published numbers, with intervals that k of them keep together.
         at_once
             Whether the intervals of all numbers hold at once, so that k is 1.
+        margin_of
+            The margin of a linear form of numbers, each of a line and a title, by the exact law
+            of its error.
         """
         leaves = {title: Leaf(title) for title in titles}
         shown = self.columns or tuple(
@@ -141,6 +151,13 @@ class PostProcessing:
 
         lines = []
         all_names = list(numbers_at(1))
+
+        def law(terms: Mapping[Variable, Fraction]) -> Fraction | None:
+            named = {
+                (all_names[place], title): c for (place, title), c in terms.items()
+            }
+            return None if margin_of is None else margin_of(named)
+
         for place in _holding(self.qualify, published(1), left):
             names = all_names[place]
             line = published(1).line(place)
@@ -148,7 +165,7 @@ class PostProcessing:
             for column in shown:
                 many = 1 if at_once else len(column.expression.variables(line))
                 own = published(max(many, 1)).line(place)
-                numbers.append(estimate_of(column.expression, own))
+                numbers.append(estimate_of(column.expression, own, law))
             lines.append((names, tuple(numbers)))
         places = [place for place, column in enumerate(shown) if column.is_shown]
         ordered = self._sorted(lines, keys, [column.title for column in shown])

@@ -1,6 +1,7 @@
 """Several counts by group as one table: who counts, what one person changes, what is published."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import pandas as pd
@@ -213,3 +214,99 @@ def test_people_who_are_missing_are_in_one_cell_of_groups_and_conditions():
     (full,) = answers(shape.planned(Epsilon.of(1)), rows)[0]
     # Two of five people are missing: they are in the first group, where no condition holds.
     assert full == (1, 2, 1, 1)
+
+
+DIFFERENCE = (
+    "select region, count(*) filter (where sex = 'f') as f, "
+    "count(*) filter (where sex = 'm') as m, "
+    "count(*) filter (where sex = 'f') - count(*) filter (where sex = 'm') as gap, "
+    "round(count(*) filter (where sex = 'f') + count(*) filter (where sex = 'm')) as both, "
+    "1.0 * count(*) filter (where sex = 'f') / count(*) filter (where sex = 'm') as ratio "
+    "from people group by region"
+)
+
+
+def exact_margin(alpha, weights, level):
+    """Return the least m that holds a combination of two-sided geometric noise at a level."""
+    law = {0: 1.0}
+    for weight in weights:
+        terms = [(weight * z, alpha ** abs(z)) for z in range(-200, 201)]
+        scale = (1 - alpha) / (1 + alpha)
+        mixed = {}
+        for here, p in law.items():
+            for step, q in terms:
+                mixed[here + step] = mixed.get(here + step, 0) + p * q * scale
+        law = mixed
+    return next(
+        m for m in range(1000) if sum(p for z, p in law.items() if abs(z) <= m) >= level
+    )
+
+
+@pytest.mark.parametrize("weights", [(1, -1), (1, 1), (3, -2)])
+def test_a_linear_form_has_the_margin_of_its_law(weights):
+    shape = crossed("add-remove", people=60, sql=DIFFERENCE)
+    assert shape.measured == ((0, 1),)  # region by sex alone, at the whole ε
+    titles = shape.titles[:2]
+    terms = {
+        (("north",), title): Fraction(weight)
+        for title, weight in zip(titles, weights, strict=True)
+    }
+    level = Fraction(19, 20)
+    margin = shape.error_margin(terms, level)
+    assert margin == exact_margin(math.exp(-1), weights, float(level))
+    # The box of two intervals of 97.5 % is wider.
+    own = shape.error_margin({(("north",), titles[0]): Fraction(1)}, Fraction(39, 40))
+    assert margin < own * sum(map(abs, weights))
+
+
+@pytest.mark.parametrize("near", ["add-remove", "change-one"])
+def test_linear_forms_are_shown_with_the_margin_of_their_law(near, tmp_path):
+    facts = parse_facts(FACTS.format(near=near, people=600))
+    people = pd.DataFrame(
+        {
+            "region": ["north", "south"] * 300,
+            "sex": ["f"] * 100 + ["m"] * 500,
+            "smoker": True,
+        }
+    )
+
+    def asked(**more):
+        return ask(
+            DIFFERENCE, data=people, facts=facts, epsilon="0.5", budget=9,
+            ledger=tmp_path / "ledger.db", **more,
+        )  # fmt: skip
+
+    for _, (f, m, gap, both, ratio) in asked().rows:
+        own = f.high - f.value
+        assert gap.value == f.value - m.value
+        assert gap.high - gap.value == gap.value - gap.low < 2 * own
+        assert both.low <= both.value <= both.high
+        # Of a quotient no law is known: the box is what it may be.
+        assert ratio.low is not None
+    # Where all intervals hold at once, so do those of what is computed from them.
+    for _, (f, m, gap, *_) in asked(simultaneous=True).rows:
+        assert (gap.low, gap.high) == (f.low - m.high, f.high - m.low)
+
+
+def test_shapes_whose_outputs_are_held_have_no_law_of_linear_forms():
+    shape = crossed(
+        "add-remove",
+        people=60,
+        sql="select region, count(*) as n from people group by 1",
+    )
+    terms = {(("north",), "n"): Fraction(1), (("south",), "n"): Fraction(-1)}
+    assert shape.error_margin(terms, Fraction(19, 20)) is None
+
+
+def test_lines_of_several_tables_have_the_law_of_their_job():
+    sql = "select region, sex, count(*) as n from people group by rollup (region, sex)"
+    facts = parse_facts(FACTS.format(near="add-remove", people=60))
+    (shape,) = read_shapes(sql, facts)
+    shape = shape.as_asked().planned(Epsilon.of(1))
+    # A total less its cells is 0 whatever is drawn: tables add up.
+    terms = {
+        ((1, "north", None), "n"): Fraction(1),
+        ((0, "north", "f"), "n"): Fraction(-1),
+        ((0, "north", "m"), "n"): Fraction(-1),
+    }
+    assert shape.error_margin(terms, Fraction(19, 20)) == 0

@@ -566,6 +566,22 @@ class Shape:
         """Return the shape as tables that may be planned with others, if it is a count."""
         return None
 
+    def error_margin(
+        self,
+        terms: Mapping[tuple[tuple[Any, ...], str], Fraction],
+        level: Fraction,
+    ) -> Fraction | None:
+        """Return the margin of a linear form of numbers by the exact law of its error, if known.
+
+        Parameters
+        ----------
+        terms
+            The coefficient of each number, which has the names of its line and a title.
+        level
+            The probability that the interval contains the true value.
+        """
+        return None
+
     def shown_lines(
         self, drawn: Shape, lines: Mapping[tuple[Any, ...], Any]
     ) -> Mapping[tuple[Any, ...], Any]:

@@ -205,6 +205,17 @@ class Crossed(Tables, kind="crossed"):
             lines[name] = tuple(numbers)
         return lines
 
+    def _cell_of(
+        self, names: tuple[Any, ...], title: str
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the cell of a title on a line, as the algebra names it."""
+        place, among = self.asks[self.titles.index(title)]
+        classes = {}
+        for k in self.sets[place]:
+            own = k < self.groups_by
+            classes[k] = self.axes[k].classes.index(names[k]) if own else among
+        return self._numbered(classes)
+
     # -- error ------------------------------------------------------------------------------
 
     def errors(

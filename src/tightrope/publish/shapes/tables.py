@@ -484,6 +484,40 @@ class Tables(Shape, kind="tables"):
         """Return the numbers with the laws of their errors together."""
         return JobNumbers(self, answer)
 
+    def error_margin(
+        self,
+        terms: Mapping[tuple[tuple[Any, ...], str], Fraction],
+        level: Fraction,
+    ) -> Fraction | None:
+        """Return the margin of a linear form, from the exact law of its error.
+
+        Outputs are not held between ends, so the errors are those of the noise alone.
+        """
+        combined: dict[Any, Fraction] = {}
+        for (names, title), weight in terms.items():
+            cell = self._cell_of(names, title)
+            combined[cell] = combined.get(cell, Fraction(0)) + weight
+        law = error_law(_plan_of(self.job_reading), combined)
+        return Fraction(law.margin(level)) * self.step
+
+    def _cell_of(
+        self, names: tuple[Any, ...], title: str
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the cell of a line as the algebra names it."""
+        places = dict(zip(self.keys, names, strict=True))
+        chosen = self.sets[places.get(PLACE, 0)]
+        return self._numbered(
+            {k: self.axes[k].classes.index(places[self.axes[k].title]) for k in chosen}
+        )
+
+    def _numbered(
+        self, classes: Mapping[int, int]
+    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return a cell, from the classes of its axes, in the order of the domain."""
+        names = place_names(tuple(classes))
+        margin = self.domain.margin(names)
+        return tuple(margin), tuple(classes[int(name)] for name in margin)
+
     # -- error and notes --------------------------------------------------------------------
 
     def errors(
