@@ -254,10 +254,6 @@ class TradeOff:
         """Return the highest symmetric curve that is nowhere above this one."""
         return lowest_curve([self])
 
-    def is_below(self, other: TradeOff) -> bool:
-        """Whether this curve is nowhere above another one: it then dominates the other."""
-        return all(self(a) <= b for a, b in other.corners)
-
 
 def _turns(a: Point, b: Point, c: Point) -> int:
     """Return whether the way from a by b to c turns to the left (positive) or to the right."""

@@ -241,9 +241,9 @@ class Answer:
         compares = usual and any(error is not None for error in self.usual)
         width = 2 if compares else 1
         cells = {
-            (row, len(self.keys) + width * column): told
+            (row, len(self.keys) + width * column): number
             for row, (_, numbers) in enumerate(self.rows)
-            for column, told in enumerate(numbers)
+            for column, number in enumerate(numbers)
         }
         # Numbers of different titles, as counts and means, have no scale in common.
         is_map = len(self.titles) == 1 and len(self.rows) > 1
@@ -473,10 +473,10 @@ def write_answers(answers: Sequence[Answer], path: FilePath) -> list[Path]:
 def _heat(cells: Mapping[tuple[int, int], Estimate]) -> dict[tuple[int, int], float]:
     """Return the share of each number in the largest; negative ones have the share 0."""
     values = {
-        place: float(told.value)
-        for place, told in cells.items()
+        place: float(number.value)
+        for place, number in cells.items()
         # A most common value is a text, and a group may have no number.
-        if isinstance(told.value, Real)
+        if isinstance(number.value, Real)
     }
     largest = max(values.values(), default=0)
     if largest <= 0:
@@ -503,8 +503,8 @@ def _crossed(
     row_of = {line: number for number, line in enumerate(lines)}
     column_of = {name: number for number, name in enumerate(columns, len(before))}
     shaded = {
-        (row_of[names[:-1]], column_of[names[-1]]): told[0]
-        for names, told in table.rows
+        (row_of[names[:-1]], column_of[names[-1]]): numbers[0]
+        for names, numbers in table.rows
     }
     # What is summed over is last: the table itself comes first.
     return TextTable(

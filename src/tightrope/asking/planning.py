@@ -434,7 +434,7 @@ def ask(
         and the difference is charged.
     delta
         For groups by a column without declared values: the probability with which one person may
-        be told of at all.
+        be revealed at all.
     series
         A declared series of the table's account, which has paid for the answer already.
     simultaneous

@@ -330,7 +330,7 @@ class AnswerGraph(ABC):
 
     @property
     def depths(self) -> Ints | None:
-        """How far each answer is from the ends, where the graph looks alike but near them.
+        """How far each answer is from the ends, where only they break the symmetry.
 
         For every answer and coordinate the distances from the ends that matter to it. Answers whose
         coordinates have the same depths, in any order, are alike.

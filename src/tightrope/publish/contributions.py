@@ -102,14 +102,14 @@ class Choice:
             What the sums are called.
         """
         key = quoted(self.key)
-        told = _named(sums, names)
+        totals = _named(sums, names)
         if not self.parts:  # whichever rows count, they are as many
-            told = [one.transform(self._at_most) for one in told]
-            people = exp.select(key, *told).from_(rows.subquery("tightrope_own"))
+            totals = [total.transform(self._at_most) for total in totals]
+            people = exp.select(key, *totals).from_(rows.subquery("tightrope_own"))
             return people.group_by(key.copy()).subquery("tightrope_totals")
         size = exp.alias_(exp.Count(this=exp.Star()), _SIZE, quoted=True)
         owner = exp.alias_(key, _OWNER, quoted=True)
-        people = exp.select(owner, size, *told).from_(rows.subquery("tightrope_own"))
+        people = exp.select(owner, size, *totals).from_(rows.subquery("tightrope_own"))
         people = people.group_by(key.copy())
         kept = [quoted(name) for name in names]
         back = exp.alias_(quoted(_OWNER), self.key, quoted=True)

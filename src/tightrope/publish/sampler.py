@@ -496,20 +496,6 @@ def _draw_place(weights: list[int], bits: int, source: Any) -> int:
             return sum([start <= drawn for start in sums])
 
 
-def draw_output(mechanism: Mechanism, row: int) -> Hashable:
-    """Draw one output for the true answer of a row.
-
-    >>> from tightrope.certify import certify
-    >>> from tightrope.channels import GeometricChannel
-    >>> made = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)")
-    >>> draw_output(made, 3) in range(6)
-    True
-    """
-    if mechanism.noise is None:
-        return Sampler(mechanism, row).draw()
-    return LatticeSampler(mechanism, mechanism.input_label(row)).draw()
-
-
 def _at_most(
     sums: Sequence[NDArray[np.uint64]], drawn: Sequence[NDArray[np.uint64]]
 ) -> NDArray[np.bool_]:

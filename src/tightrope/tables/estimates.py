@@ -95,25 +95,6 @@ class Estimates:
             )
         return self.numerators[key], self.denominators[key]
 
-    def contradictions(self) -> list[tuple[Margin, Margin]]:
-        """Return the pairs of published tables that differ on a margin they share: none."""
-        domain = self.plan.job.domain
-        pairs = []
-        keys = list(self.numerators)
-        for place, (measure, left) in enumerate(keys):
-            for other, right in keys[:place]:
-                if measure != other:
-                    continue
-                shared = domain.meet(left, right)
-                own = domain.project(self.numerators[measure, left], left, shared)
-                others = domain.project(self.numerators[measure, right], right, shared)
-                # a/b = c/d exactly when a·d = c·b, in Python's integers
-                own = own.astype(object) * self.denominators[measure, right]
-                others = others.astype(object) * self.denominators[measure, left]
-                if not np.array_equal(own, others):
-                    pairs.append((left, right))
-        return pairs
-
 
 def estimate(
     plan: JobPlan, drawn: Sequence[ArrayLike], *, people: int | None = None

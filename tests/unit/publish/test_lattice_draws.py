@@ -19,7 +19,7 @@ from tightrope.graphs.unbounded import NoiseLattice
 from tightrope.publish import release
 from tightrope.publish.facts import Column
 from tightrope.publish.noise import confidence_set, promised_error
-from tightrope.publish.sampler import LatticeSampler, draw_output
+from tightrope.publish.sampler import LatticeSampler
 from tightrope.queries import query
 
 FALSE_ALARM = 1e-6
@@ -155,7 +155,6 @@ def test_outputs_are_held_between_the_ends() -> None:
         for output in LatticeSampler(file, answer).draws(300):
             assert isinstance(output, tuple)
             assert all(0 <= number <= 60 for number in output)
-    assert isinstance(draw_output(file, 5), tuple)
     with pytest.raises(InputError, match="no noise on a lattice"):
         LatticeSampler(certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)"), 0)
 

@@ -1,11 +1,13 @@
 """Simulated measurements of a plan, with a seed."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from tightrope.tables import JobPlan
+from tightrope.tables import Estimates, JobPlan
+from tightrope.tables.domain import Margin
 
 
 def geometric_noise(generator, rate, shape):
@@ -51,3 +53,26 @@ def simulate():
         return found
 
     return draws
+
+
+@pytest.fixture
+def contradictions():
+    """Return the pairs of published tables that differ on a margin they share."""
+
+    def pairs(published: Estimates) -> list[tuple[Margin, Margin]]:
+        domain = published.plan.job.domain
+        found = []
+        for (one, left), (other, right) in itertools.combinations(
+            published.numerators, 2
+        ):
+            shared = domain.meet(left, right)
+            own = domain.project(published.numerators[one, left], left, shared)
+            others = domain.project(published.numerators[other, right], right, shared)
+            # a/b = c/d exactly when a·d = c·b, in Python's integers
+            own = own.astype(object) * published.denominators[other, right]
+            others = others.astype(object) * published.denominators[one, left]
+            if one == other and not np.array_equal(own, others):
+                found.append((left, right))
+        return found
+
+    return pairs
