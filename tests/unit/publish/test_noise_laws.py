@@ -10,7 +10,7 @@ from tightrope.certify import certify
 from tightrope.channels import Channel, GeometricChannel, UnboundedNoise
 from tightrope.errors import InputError
 from tightrope.publish.noise import noise_of
-from tightrope.publish.noise.laws import NoiseLaw
+from tightrope.publish.noise.laws import NoiseLaw, PairLaw
 from tightrope.publish.shapes.base import Reading, estimates
 from tightrope.publish.shapes.mean import JointNoise
 
@@ -140,6 +140,23 @@ def test_the_widest_window_is_that_of_the_worst_factor(level):
         alone += law.width(factor, LEVEL, half) < width
     # A smaller factor may need more than the largest one does.
     assert alone or level != "2"
+
+
+def test_wide_noise_is_measured_in_larger_parts_that_keep_the_level():
+    wide = PairLaw(np.full(1 << 15, 2.0**-33), (0, 9))
+    assert wide.part == Fraction(1, 2)
+    law = pair_noise().pair_law
+    assert law.part == Fraction(1, 16)
+    one, two, chances = points_of(law)
+    coarse = PairLaw(law.masses, law.ends)
+    vars(coarse)["part"] = Fraction(3, 7)
+    width = coarse.widest(Fraction(1), LEVEL, Fraction(1, 2))
+    assert width / Fraction(3, 7) == int(width / Fraction(3, 7))
+    assert law.widest(Fraction(1), LEVEL, Fraction(1, 2)) <= width
+    for f in np.linspace(0, 1, 9):
+        for r in np.linspace(0, 0.5, 9):
+            inside = abs(one + f * two + r) <= float(width) + 1e-6
+            assert chances[inside].sum() >= LEVEL
 
 
 @pytest.mark.parametrize("factor", ["0", "1/4", "1", "10000000000000000003/7"])

@@ -23,8 +23,10 @@ from tightrope.publish.intervals import galloping_search
 
 #: Sums of at most 2^23 positive floats are within this share of the exact ones.
 ROUND_OFF = 2.0**-29
-#: Widths of a pair are whole numbers of these parts of a unit.
-PARTS = 16
+#: Widths of a pair are multiples of this part of a unit, or of 2^-16 of the reach of wide noise.
+PART = Fraction(1, 16)
+#: Intervals of factors are not halved below this length: a margin of N grows by N/2000 at most.
+FINEST = Fraction(1, 1024)
 #: The least and the largest factor of an interval.
 Pair = tuple[Fraction, Fraction]
 
@@ -120,6 +122,11 @@ class PairLaw:
     ends: tuple[int, int]
 
     @functools.cached_property
+    def part(self) -> Fraction:
+        """What widths are multiples of."""
+        return max(PART, Fraction(len(self.masses), 1 << 16))
+
+    @functools.cached_property
     def _beyond(self) -> Floats:
         """The sums of the masses up to each t."""
         return np.cumsum(self.masses)
@@ -135,22 +142,24 @@ class PairLaw:
     def inside(self, factors: Pair, low: int, high: int) -> float:
         r"""Bound the probability of :math:`a \le z_1 + f z_2 \le b` from below.
 
-        The ends a and b are given in parts of a unit, and f is any number between two factors that
-        are not negative: counted are the points that lie inside for all of them.
+        The ends a and b are given as multiples of the part, and f is any number between two
+        factors that are not negative: counted are the points that lie inside for all of them.
         """
         most = len(self.masses) - 1
-        far = max(-low, high)
-        products = [f.numerator * PARTS * most + f.denominator * far for f in factors]
+        size = self.part.numerator
+        parts = self.part.denominator
+        far = max(-low, high) * size
+        products = [f.numerator * parts * most + f.denominator * far for f in factors]
         is_large = max(products) >= 1 << 62
         other = np.arange(-most, most + 1, dtype=object if is_large else np.int64)
         # z_1 lies from ⌈a - f·z_2⌉ to ⌊b - f·z_2⌋, whichever f makes these the narrowest.
         firsts = []
         lasts = []
         for f in factors:
-            shift = f.numerator * PARTS * other
-            step = f.denominator * PARTS
-            firsts.append(-((shift - low * f.denominator) // step))
-            lasts.append((high * f.denominator - shift) // step)
+            shift = f.numerator * parts * other
+            step = f.denominator * parts
+            firsts.append(-((shift - low * size * f.denominator) // step))
+            lasts.append((high * size * f.denominator - shift) // step)
         first = np.clip(np.maximum(*firsts), -most, most + 1)
         last = np.clip(np.minimum(*lasts), -most - 1, most)
         shares = self._from_zero(last, other) - self._from_zero(first - 1, other)
@@ -170,34 +179,44 @@ class PairLaw:
     def width(self, factor: Fraction, level: Fraction, rounded: Fraction) -> Fraction:
         r"""Return a w with :math:`P(|z_1 + f z_2 + r| \le w)` at least a level for all r.
 
-        These r are at most ``rounded``, in absolute value, and w is the least number of parts of a
-        unit that is found to suffice. As the noise is symmetric, r may be taken to be positive.
-        The windows -w - r … w - r of all r between two parts contain the one that has the lower of
-        them at its left end and the upper at its right end.
+        These r are at most ``rounded``, in absolute value, and w is the least multiple of the part
+        that is found to suffice. As the noise is symmetric, r may be taken to be positive.
+        The windows -w - r … w - r of all r between two multiples contain the one that has the
+        lower of them at its left end and the upper at its right end.
         """
-        size = abs(factor)
-        farthest = math.ceil(len(self.masses) * (1 + size) + rounded)
-        found = galloping_search(
-            lambda width: self._suffices((size, size), width, level, rounded),
-            PARTS * farthest,
-            PARTS * farthest // 4,
-        )
-        return Fraction(found, PARTS)
+        both = abs(factor), abs(factor)
+        return self._parts(both, level, rounded) * self.part
 
     @lru_cache(maxsize=256)  # noqa: B019
     def widest(self, factor: Fraction, level: Fraction, rounded: Fraction) -> Fraction:
         """Return a w that suffices for all factors up to this one, in absolute value.
 
         A smaller factor may need a wider window: between whole numbers a window may hold one of
-        them less. So the factors are looked at in small intervals.
+        them less. So intervals of factors are halved until the window suffices for all in them.
         """
-        width = int(self.width(factor, level, rounded) * PARTS)
-        cells = math.ceil(64 * abs(factor))
-        for cell in range(cells, 0, -1):
-            factors = Fraction(cell - 1, 64), min(Fraction(cell, 64), abs(factor))
-            while not self._suffices(factors, width, level, rounded):
-                width += 1
-        return Fraction(width, PARTS)
+        size = abs(factor)
+        width = self._parts((size, size), level, rounded)
+        open_intervals = [(Fraction(0), size)]
+        while open_intervals:
+            low, high = open_intervals.pop()
+            if self._suffices((low, high), width, level, rounded):
+                continue
+            if high - low > FINEST:
+                middle = (low + high) / 2
+                open_intervals += [(low, middle), (middle, high)]
+            else:
+                width = self._parts((low, high), level, rounded)
+        return width * self.part
+
+    def _parts(self, factors: Pair, level: Fraction, rounded: Fraction) -> int:
+        """Return the least multiple of the part that is found to suffice between two factors."""
+        farthest = len(self.masses) * (1 + factors[1]) + rounded
+        most = math.ceil(farthest / self.part)
+        return galloping_search(
+            lambda width: self._suffices(factors, width, level, rounded),
+            most,
+            most // 4,
+        )
 
     def _suffices(
         self,
@@ -206,10 +225,11 @@ class PairLaw:
         level: Fraction,
         rounded: Fraction,
     ) -> bool:
-        """Whether a number of parts of a unit suffices for all factors between two."""
+        """Whether a multiple of the part suffices for all factors between two."""
         enough = float(level) * (1 + ROUND_OFF)
-        shifts = range(math.ceil(PARTS * rounded))
-        pairs = [(0, 0), *((lower, lower + 1) for lower in shifts)]
+        shifts = range(math.ceil(rounded / self.part))
+        # The largest shift first: it is the one that fails.
+        pairs = [*((lower, lower + 1) for lower in reversed(shifts)), (0, 0)]
         return all(
             self.inside(factors, -width - lower, width - upper) >= enough
             for lower, upper in pairs
