@@ -19,7 +19,9 @@ from tightrope.errors import InputError
 from tightrope.publish import Column, Ledger, parse_facts, release
 from tightrope.publish.accounts import canonical_text
 from tightrope.publish.facts import Table
+from tightrope.publish.sealed import SealedQuery
 from tightrope.publish.sources import OpenedFile, open_source
+from tightrope.publish.sql_reader import read_shape
 
 COUNT = "select count(*) from people"
 FACTS = parse_facts(
@@ -283,6 +285,69 @@ def test_texts_that_are_one_are_declared_once():
     )
     with pytest.raises(InputError, match=r"names '1' twice \('1.0' is the same text\)"):
         parse_facts(text)
+
+
+# -- what functions make of a missing value -------------------------------------------------------
+
+PARTLY = pa.table(
+    {
+        "age": [None, 3, 17, None, 9],
+        "town": ["north", None, None, "south", "north"],
+        "well": [True, None, False, None, True],
+        "born": [
+            None,
+            datetime.date(2020, 2, 1),
+            None,
+            datetime.date(2021, 5, 5),
+            None,
+        ],
+    }
+)
+PARTLY_FACTS = parse_facts(
+    "[tables.people]\npopulation = 9\nneighbours = 'add-remove'\n[tables.people.columns]\n"
+    "age = { bounds = [0, 20] }\ntown = { values = ['north', 'south'] }\n"
+    "well = { type = 'boolean' }\nborn = { bounds = [2020-01-01, 2022-12-31] }\n"
+)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "coalesce(age, 0) < 5", "not (coalesce(age, 0) < 5)", "coalesce(age % 4, 1) = 1",
+        "nullif(town, 'north') is null", "town in ('north') is not true", "(age < 5) is null",
+        "coalesce(town, 'none') = 'none'", "coalesce(well, true)", "town || 'x' is null",
+        "case when age < 5 then 'a' else 'b' end = 'b'", "not (town || 'x' = 'northx')",
+        "coalesce(year(born), 2020) = 2020", "concat(town, 'x') = 'x'", "age % 4 = 1",
+    ],
+)  # fmt: skip
+def test_a_missing_value_is_what_sql_makes_of_it(condition, tmp_path):
+    sql = f"select count(*) from people where {condition}"
+    with duckdb.connect() as db:
+        db.register("people", PARTLY)
+        ((expected,),) = db.execute(sql).fetchall()
+    with sqlite3.connect(tmp_path / "people.sqlite") as db:
+        PARTLY.to_pandas().to_sql("people", db, index=False)
+    db.close()
+    for place in (PARTLY, tmp_path / "people.sqlite"):
+        assert truth_of(place, sql, PARTLY_FACTS) == expected
+
+
+@pytest.mark.parametrize(
+    "group", ["coalesce(town, 'none')", "coalesce(age // 10, -1)", "town"]
+)
+def test_missing_values_have_the_group_that_sql_gives_them(group):
+    select = f"select {group} as place, count(*) from people group by 1"
+    with duckdb.connect() as db:
+        db.register("people", PARTLY)
+        expected = dict(db.execute(select).fetchall())
+    shape = read_shape(select, PARTLY_FACTS)
+    (axis,) = shape.axes
+    with open_source(PARTLY, shape.table) as source:
+        ((counts,),) = shape.answers(SealedQuery(source, shape)._rows())
+    found = dict(zip(axis.classes, counts, strict=True))
+    # A plain column has no class for missing values; other groups may be empty.
+    assert found == {name: expected.get(name, 0) for name in axis.classes}
+    assert sum(found.values()) == (3 if group == "town" else 5)
 
 
 # -- whose row it is ------------------------------------------------------------------------------

@@ -310,17 +310,22 @@ def _tabulated(
         )
     values = declared_values(column, table, f"grouping by {title!r}")
     names = [label(function(value)) for value in values]
-    known = dict.fromkeys(name for name in names if name is not None)
+    # What the function is of a missing value, such as 'unknown' for coalesce(town, 'unknown').
+    missing = label(function(None))
+    known = dict.fromkeys(name for name in [*names, missing] if name is not None)
     # Of a range the classes are in their own order: a week that begins on a Friday is none.
     is_plain = len({type(name) for name in known}) == 1
     in_order = column.bounds is not None and is_plain
     classes: list[Any] = sorted(known) if in_order else list(known)
     places = {name: place for place, name in enumerate(classes)}
-    finder = lookup(column, zip(values, map(places.get, names), strict=True))
+    pairs = zip(values, map(places.get, names), strict=True)
+    finder = lookup(column, pairs, places.get(missing))
     rest = None
     if column.other is not None:
         other = names[(column.values or ()).index(column.other)]
         rest = None if other is None else places[other]
     elif column.complete and None not in names:
         rest = 0
-    return Axis(title, tuple(classes), finder, rest, source=column, names=tuple(names))
+    # Nested columns say of declared values where they lie, and nothing of missing ones.
+    source = column if missing is None else None
+    return Axis(title, tuple(classes), finder, rest, source=source, names=tuple(names))

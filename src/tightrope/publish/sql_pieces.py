@@ -148,7 +148,8 @@ class ConditionReader:
         column = self.one_column(node)
         values = declared_values(column, self.table, shown_sql(node))
         # Worked out before any row is read, so a failure depends on public facts only.
-        truths = [self.at(node, value) for value in values]
+        # NULL last: what a row without a value has, such as true for coalesce(age, 0) < 10.
+        truths = [self.at(node, value) for value in [*values, None]]
         if not all(truth is None or isinstance(truth, bool) for truth in truths):
             raise InputError(
                 f"{shown_sql(node)} is no condition: compare it with a value"
@@ -163,8 +164,10 @@ class ConditionReader:
         if column.ends is None and column.type != "boolean":
             self.rules[f"other values of {column.name} left out"] = None
         # NULL stays NULL, so that NOT and AND around it follow three-valued logic.
-        numbers = (None if truth is None else int(truth is True) for truth in truths)
-        found = lookup(column, zip(values, numbers, strict=True))
+        *numbers, missing = (
+            None if truth is None else int(truth is True) for truth in truths
+        )
+        found = lookup(column, zip(values, numbers, strict=True), missing)
         return exp.EQ(this=found, expression=exp.convert(1))
 
     # -- pieces ---------------------------------------------------------------------------

@@ -587,9 +587,13 @@ def _shown(node: Any) -> str:
 
 
 def lookup(
-    column: Column, places: Iterable[tuple[Known, int | None]]
+    column: Column,
+    places: Iterable[tuple[Known, int | None]],
+    missing: int | None = None,
 ) -> exp.Expression:
     """Return the number that each declared value of a column stands for, or NULL, as SQL.
+
+    A missing value stands for a number of its own, as in ``coalesce(age, 0)``.
 
     Comparisons alone, so that no row can make it fail. Within bounds, values beyond an end are
     moved to it, as in a sum; of listed values, what is not listed has no number.
@@ -608,7 +612,7 @@ def lookup(
     period = _period([place for _, place in listed]) if is_range else None
     # Periodic functions, as weekdays, become a remainder instead of thousands of runs.
     if period is not None:
-        return _repeated(column, listed, period)
+        return _repeated(column, listed, period, missing)
     for value, place in listed:
         # Neighbouring values with one number share a comparison.
         if is_range and runs and runs[-1][1] == place:
@@ -622,7 +626,7 @@ def lookup(
         )
     cell = exp.column(exp.to_identifier(column.name, quoted=True))
     # NULL first: every comparison with it would be unknown and fall to ELSE.
-    case = exp.case().when(cell.is_(exp.null()), exp.null())
+    case = exp.case().when(cell.is_(exp.null()), _number(missing))
     inner = _tree(cell, runs, is_range)
     if isinstance(inner, exp.Case):
         for branch in inner.args["ifs"]:
@@ -646,7 +650,10 @@ def _period(places: Sequence[int | None]) -> int | None:
 
 
 def _repeated(
-    column: Column, listed: Sequence[tuple[Known, int | None]], period: int
+    column: Column,
+    listed: Sequence[tuple[Known, int | None]],
+    period: int,
+    missing: int | None,
 ) -> exp.Expression:
     """Return a lookup by the remainder of a number, or of a number of days, within the bounds.
 
@@ -665,7 +672,7 @@ def _repeated(
         within = within.when(exp.convert(number), _number(place), copy=False)
     return (
         exp.case()
-        .when(cell.is_(exp.null()), exp.null())
+        .when(cell.is_(exp.null()), _number(missing))
         # Beyond an end the value counts as that end, as in a clamped sum.
         .when(cell <= first, _number(listed[0][1]))
         .when(cell >= constant_of(listed[-1][0]), _number(listed[-1][1]))

@@ -82,3 +82,19 @@ def test_a_default_outside_the_bounds_is_no_plain_sum():
 def test_what_is_no_sum_over_groups_is_refused(sql, says):
     with pytest.raises(InputError, match=says):
         read_shapes(f"select {sql}", FACTS)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "select count(*) from people group by sex",
+        "select count(*) from people limit 1",
+        "select distinct count(*) from people",
+        "select count(*) from people having count(*) > 3",
+        "select count(*) from other.people",
+        "select count(*) from people q where q.age < people.age",
+    ],
+)
+def test_a_subquery_with_more_than_a_condition_is_not_read_as_an_aggregate(inner):
+    with pytest.raises(InputError):
+        read_shapes(f"select count(*) - ({inner}) as n from people", FACTS)
