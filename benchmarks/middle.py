@@ -115,13 +115,13 @@ def _log_scale(rng: np.random.Generator) -> Callable[[float, float], int]:
 def _query(
     family: str, near: str, between: Callable[[float, float], int]
 ) -> tuple[str, int]:
-    """Return a question's text, and how many values a person may have."""
+    """Return a question's text, and how many probabilities ``people(…)`` needs for it."""
     size = between(*SIZES)
     if family == "count":
         return f"count({size})", 2
     if family in ("counts2", "counts3"):
         k = int(family[-1])
-        return f"counts({round(size ** (1 / k))},{k})", 2**k
+        return f"counts({round(size ** (1 / k))},{k})", k
     if family in ("histogram3", "histogram4"):
         c = int(family[-1])
         # About n^(c-1)/(c-1)! answers.
@@ -137,7 +137,7 @@ def _query(
 
 
 def _prior(kind: str, values: int, rng: np.random.Generator) -> str:
-    """Return the text of a prior; ``people`` have one of so many values."""
+    """Return the text of a prior; ``people`` has so many probabilities."""
     if kind == "binomial":
         return f"binomial({rng.choice([0.05, 0.3, 0.5, 0.9])})"
     if kind == "poisson":
