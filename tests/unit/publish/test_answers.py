@@ -1,6 +1,7 @@
 """Every rule of answers keeps neighbouring tables within one step, whatever the table holds."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import sqlglot
@@ -64,6 +65,13 @@ def numbers(shape, table):
     ]  # fmt: skip
 
 
+# Made once: the examples are about tables, not about reading questions.
+@cache
+def graph_of(text, near):
+    return query(text, neighbours=near).graph
+
+
+@cache
 def shapes(near):
     people = Table("people", POPULATION, near)
     frozen = replace(people, frozen=True)
@@ -131,7 +139,7 @@ def test_neighbouring_tables_are_at_most_one_step_apart(near, data):
     for shape in shapes(near):
         both = (shape.answers(numbers(shape, t)) for t in (table, other))
         for draw, here, there in zip(shape.draws, *both, strict=True):
-            graph = query(draw.query, neighbours=draw.neighbours).graph
+            graph = graph_of(draw.query, draw.neighbours)
             assert len(here) == len(there) == draw.times
             steps_of = [
                 graph.distance(graph.index(a), graph.index(b))

@@ -30,14 +30,17 @@ TEXTS = ["north", "south", "north-east", "Ünder", "atlantis", None, "", "NORTH"
 
 def places(axis, column, cells):
     """Return the place of each value, as the database finds it."""
-    people = Table("people", 100, columns={column.name: column})
-    found = []
-    for cell in cells:
-        data = pyarrow.table({column.name: [cell]})
-        with open_source(data, people) as source:
-            shape = Count(people, axes=(axis,), used=(column.name,))
-            found.append(SealedQuery(source, shape)._rows()[0][0])
-    return found
+    row = Column("row", "integer", values=tuple(range(len(cells))))
+    people = Table("people", 100, columns={column.name: column, "row": row})
+    data = pyarrow.table({column.name: cells, "row": range(len(cells))})
+    shape = Count(
+        people,
+        axes=(column_axis("row", row, people), axis),
+        used=(column.name, "row"),
+    )
+    with open_source(data, people) as source:
+        found = {row: place for row, place, _ in SealedQuery(source, shape)._rows()}
+    return [found[row] for row in range(len(cells))]
 
 
 def axis_of(sql, column):
@@ -118,6 +121,7 @@ def test_texts_are_worked_out_on_declared_values():
     axis = axis_of("upper(left(region, 1))", region)
     assert axis.classes == ("S", "N", "Ü")
     assert places(axis, region, TEXTS) == [1, 0, 1, 2, -1, -1, -1, -1]
+    assert places(axis, region, [None]) == [-1]  # a column without a type
 
 
 def test_numbers_of_any_type_may_have_listed_values():

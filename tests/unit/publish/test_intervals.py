@@ -33,7 +33,7 @@ MECHANISMS = {
     "geometric count": lambda: geometric("count(60)", "0.2"),
     "geometric sum": lambda: geometric("sum(20,3)", "0.5"),
     "a rule of more than a thousand answers": lambda: certify(
-        GeometricChannel(1200, "0.1"), "count(1199)", "0.1"
+        GeometricChannel(1025, "0.1"), "count(1024)", "0.1"
     ),
     "count, absolute loss": lambda: designed("count(40)", "0.3", loss="absolute"),
     "count, biased to a prior": lambda: designed(

@@ -691,6 +691,11 @@ class Shape:
         """
         raise NotImplementedError
 
+    @cached_property
+    def numbers_a_cell(self) -> int:
+        """How many numbers the compiled query returns for each cell."""
+        return len(self.targets())
+
     def answer(self, rows: Sequence[Sequence[Any]]) -> Hashable:
         """Return the true answer of a question that is one query."""
         ((answer, *_), *_) = self.answers(rows)
@@ -701,7 +706,7 @@ class Shape:
         deep = len(self.axes)
         there = {tuple(map(int, row[:deep])): row[deep:] for row in rows}
         places = self.domain.combinations(place_names(range(deep))).tolist()
-        zeros = (0,) * len(self.targets())
+        zeros = (0,) * self.numbers_a_cell
         # Groups without rows are answered too: leaving them out would reveal that they are empty.
         return [tuple(map(int, there.get(tuple(place), zeros))) for place in places]
 
