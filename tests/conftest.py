@@ -1,7 +1,10 @@
 """Settings that every test shares."""
 
+import atexit
 import os
+import shutil
 import tempfile
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
@@ -19,5 +22,21 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+# Every step of a ledger is forced to the disk, which takes some milliseconds; a test kills
+# processes, never the machine, so folders in memory do as well.
+MEMORY = Path("/dev/shm")
+#: Far more than the tests of a whole run leave.
+ROOM = 4 << 30
+if (
+    "TMPDIR" not in os.environ
+    and os.access(MEMORY, os.W_OK)
+    and shutil.disk_usage(MEMORY).free > ROOM
+):
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None  # asked for again
+
 # Mechanisms that tests design are kept away from the user's own.
-os.environ.setdefault("TIGHTROPE_CACHE", tempfile.mkdtemp(prefix="tightrope-shelf-"))
+if "TIGHTROPE_CACHE" not in os.environ:
+    shelf = tempfile.mkdtemp(prefix="tightrope-shelf-")
+    os.environ["TIGHTROPE_CACHE"] = shelf
+    atexit.register(shutil.rmtree, shelf, ignore_errors=True)
