@@ -332,8 +332,11 @@ class PlaneStructure(LatticeStructure):
             wave = _both_ways(rate, np.ascontiguousarray(wave.transpose(2, 1, 0)))
         seen = wave.ravel()[place]
         # 1 + 2α (cos θx + cos θy) / (1+α)²: a five-point stencil
-        beside = seen[:-2, 1:-1] + seen[2:, 1:-1] + seen[1:-1, :-2] + seen[1:-1, 2:]
-        return np.asarray((seen[1:-1, 1:-1] + rate / (1 + rate) ** 2 * beside).ravel())
+        middle = seen[1:-1, 1:-1]
+        beside = seen[:-2, 1:-1] + seen[2:, 1:-1]
+        beside = beside + seen[1:-1, :-2] + seen[1:-1, 2:]
+        weight = rate / (1 + rate) ** 2
+        return np.asarray((middle + weight * beside).ravel())
 
     @functools.cached_property
     def _diagonals(self) -> tuple[NDArray[np.int32], tuple[int, int, int]]:
@@ -345,7 +348,8 @@ class PlaneStructure(LatticeStructure):
         down = x - y + columns - 1
         side = (rows + columns) // 2 + 1
         # A step along a diagonal changes one of the two by 2: even and odd ones never meet.
-        place = (up // 2 * 2 + up % 2) * side + down // 2
+        row = up // 2 * 2 + up % 2
+        place = row * side + down // 2
         return place.astype(np.int32), (side, 2, side)
 
     def solve(self, alpha: float, b: Floats) -> Floats:
@@ -538,12 +542,16 @@ def symbol_floor(
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
     # |∂²f| ≤ Σ α^d Δ² along each axis: between two points of the grid f falls by at most gap.
     bend = sum(float((values * a**2).sum()) for a in apart)
-    points = {1: 1 << 16, 2: 1 << 10}.get(axes, 1 << int(math.log2(most) / axes))
+    # A finer grid proves more; with many axes as many points as may be held together.
+    shared = 1 << int(math.log2(most) / axes)
+    points = {1: 1 << 16, 2: 1 << 10}.get(axes, shared)
     wrapped = np.zeros((points,) * axes)
-    np.add.at(wrapped, tuple(np.broadcast_arrays(*[a % points for a in apart])), values)
+    places = np.broadcast_arrays(*[a % points for a in apart])
+    np.add.at(wrapped, tuple(places), values)
     least = float(np.fft.rfftn(wrapped).real.min())
     # With steps of h = 2π/points, no angle is further than h/2 from the grid along an axis.
-    gap = bend * axes * (2 * math.pi / points) ** 2 / 8
+    step = 2 * math.pi / points
+    gap = bend * axes * step**2 / 8
     floor = (
         least - gap - _outside(alpha, widths, reach) - rounding * float(values.sum())
     )
@@ -757,23 +765,29 @@ def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | N
     if not 1 <= width <= widest or size < 4 * width:
         return None
     # Σ_{|k|<w} r^k in x = (r + 1/r)/2 is 1 + 2 Σ T_k(x); each root x has two r, with product 1.
-    turns = np.polynomial.chebyshev.chebroots([1 + alpha, *[2 * alpha] * (width - 1)])
+    series = [1 + alpha, *[2 * alpha] * (width - 1)]
+    turns = np.polynomial.chebyshev.chebroots(series)
     roots = turns.astype(np.complex128)
     # √(x² - 1) as two roots, with the branch cut on [-1, 1].
     split = np.sqrt(roots - 1) * np.sqrt(roots + 1)
-    both = np.stack([roots - split, roots + split])
+    one = roots - split
+    other = roots + split
     # Of each pair r, 1/r the mode that does not grow.
-    logs = np.log(np.where(np.abs(both[0]) <= np.abs(both[1]), both[0], both[1]))
+    logs = np.log(np.where(np.abs(one) <= np.abs(other), one, other))
     # Rounding must not let a mode of modulus 1 grow over a million answers.
     logs = np.minimum(logs.real, 0) + 1j * logs.imag
     # The constant c of the rule: c + α (2w-1) c = 1 - α
     middle = (1 - alpha) / (1 + alpha * (2 * width - 1))
     near = np.arange(1, 2 * width - 1)
-    shapes = np.exp(np.outer(near, logs)) + np.exp(np.outer(size - 1 - near, logs))
+    far = size - 1 - near
+    # Every mode is there twice, falling from either end.
+    shapes = np.exp(np.outer(near, logs)) + np.exp(np.outer(far, logs))
     rows = _end_rows(alpha, width)
+    # The entry at the end is no part of the rule: it has an unknown of its own.
     matrix = np.hstack([rows[:, 1:] @ shapes, rows[:, :1]])
+    right = 1 - middle * rows[:, 1:].sum(axis=1)
     try:
-        *weights, first = np.linalg.solve(matrix, 1 - middle * rows[:, 1:].sum(axis=1))
+        *weights, first = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return None
     modes = Modes(size, float(first.real), middle, logs, np.array(weights))

@@ -391,7 +391,8 @@ class TreeStructure(Structure):
         for level in self._levels:
             # out_c = a·(out_p - a·below_c) + below_c: what p has, less what came to it from c
             rate = rates[level]
-            out[level] = rate * out[self._parent[level]] + (1 - rate**2) * out[level]
+            above = out[self._parent[level]]
+            out[level] = rate * above + (1 - rate**2) * out[level]
         return out
 
     def solve(self, alpha: float, b: Floats) -> Floats:
