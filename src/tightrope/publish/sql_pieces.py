@@ -257,6 +257,12 @@ class ConditionReader:
             return node
         if {later.type, earlier.type} != {"date"} or later is earlier:
             return node
+        if self.table.rows is not None:
+            raise InputError(
+                f"{shown_sql(node)}: the days between two dates are known for columns of one "
+                "declared table, not of joined ones or of numbers of each person: declare the "
+                "days as a column of their own"
+            )
         bounds = None
         if later.bounds is not None and earlier.bounds is not None:
             (low, high), (first, last) = later.bounds, earlier.bounds

@@ -605,3 +605,7 @@ select region, avg(income) filter (where age >= 18) from people group by groupin
 select region, sex, median(income), count(*) from people group by cube (region, sex);
 -- refused: PARTITION BY takes columns of GROUP BY
 select region, sex, sum(count(*)) over (partition by grouping(region)) from people group by cube (region, sex);
+-- refused: the days between two dates are known for columns of one declared table
+select avg(datediff('day', joined, day)) from visits v join people p on v.person = p.id;
+-- refused: the days between two dates are known for columns of one declared table
+select avg(last - first) from (select person, min(day) as first, max(day) as last from visits group by person) as v;
