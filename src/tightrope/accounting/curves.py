@@ -141,9 +141,9 @@ class TradeOff:
         steps = list(pairwise(hull))
         # A miss that costs nothing from the start on: the first step goes straight down.
         first = hull[0]
-        null = [first[0], *(b[0] - a[0] for a, b in steps)]
-        other = [total - first[1], *(a[1] - b[1] for a, b in steps)]
-        return cls(tuple(null), tuple(other))
+        rises = [after[0] - before[0] for before, after in steps]
+        falls = [before[1] - after[1] for before, after in steps]
+        return cls((first[0], *rises), (total - first[1], *falls))
 
     @property
     def total(self) -> int:
@@ -175,12 +175,14 @@ class TradeOff:
         for (a, high), (b, low) in pairwise(corners):
             if size < b:
                 # Between two corners the best test mixes those of both.
-                return high + (low - high) * (size - a) / (b - a)
+                share = (size - a) / (b - a)
+                return high + (low - high) * share
         return corners[-1][1]
 
     def delta(self, epsilon: Level | Fraction) -> Fraction:
         r"""Return the least :math:`\delta` for a level, or a little more where it is irrational."""
-        return self.excess(Fraction(1) if epsilon == 0 else Epsilon.of(epsilon).ratio)
+        ratio = Fraction(1) if epsilon == 0 else Epsilon.of(epsilon).ratio
+        return self.excess(ratio)
 
     def excess(self, ratio: Fraction) -> Fraction:
         r"""Return :math:`\max (1 - \beta - r\alpha)` over the corners, in both directions."""
@@ -218,10 +220,10 @@ class TradeOff:
     @property
     def levels(self) -> list[float]:
         r"""The :math:`\varepsilon \ge 0` where :math:`\delta(\varepsilon)` bends, in order."""
+        # An output of probability 0 in one row has no finite ratio.
         pairs = zip(self.null + self.other, self.other + self.null, strict=True)
-        return sorted(
-            {0.0, *(log_ratio(Fraction(p, q)) for p, q in pairs if p > q > 0)}
-        )
+        ratios = {Fraction(p, q) for p, q in pairs if p > q > 0}
+        return sorted({0.0, *map(log_ratio, ratios)})
 
     def compose(self, other: TradeOff, *, most: int = 1_000_000) -> TradeOff:
         """Return the curve of two independent mechanisms, exactly.
@@ -257,7 +259,10 @@ class TradeOff:
 
 def _turns(a: Point, b: Point, c: Point) -> int:
     """Return whether the way from a by b to c turns to the left (positive) or to the right."""
-    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+    # The cross product of the two steps from a.
+    first = b[0] - a[0], b[1] - a[1]
+    second = c[0] - a[0], c[1] - a[1]
+    return first[0] * second[1] - first[1] * second[0]
 
 
 def delta_of(value: float | Fraction | str) -> Fraction:

@@ -102,7 +102,8 @@ class PrivacyLoss:
         """
         loss = Epsilon.of(level).above
         # e^ε / (1 + e^ε), never too small
-        likely = 1 - 1 / (1 + enclosed(loss, None, power=True)[1])
+        _, ratio = enclosed(loss, None, power=True)
+        likely = 1 - 1 / (1 + ratio)
         atoms = [(1 - likely, -loss), (likely, loss)]
         if unit is None or (2 * loss / unit).denominator == 1:
             width = 2 * loss if unit is None else unit
@@ -128,7 +129,8 @@ class PrivacyLoss:
             # other row still sums to 1, and by convexity no δ gets smaller.
             upper = 0
             if beyond:
-                upper = min(mass, _up(chance * (1 - _decay(beyond)[0]) / step))
+                lower_decay, _ = _decay(beyond)
+                upper = min(mass, _up(chance * (1 - lower_decay) / step))
             places[place] += mass - upper
             places[place + 1] += upper
         first = min(places)
@@ -186,11 +188,13 @@ class PrivacyLoss:
             if level.base is not None:
                 limit = enclosed(level.multiple, level.base, power=False)[0]
         # Only losses above ε contribute to δ.
-        first = max(0, math.floor((limit - self.low) / self.unit) + 1)
+        below = math.floor((limit - self.low) / self.unit)
+        first = max(0, below + 1)
         if first >= len(self.masses):
             return Fraction(min(ONE, self.infinite), ONE)
         # e^(ε-ℓ) at the first loss above ε, then from place to place, rounded down
-        share = _down(_decay(self.low + first * self.unit - limit)[0])
+        excess = self.low + first * self.unit - limit
+        share = _down(_decay(excess)[0])
         step = _down(_decay(self.unit)[0])
         total = self.infinite
         for mass in self.masses[first:]:
@@ -221,7 +225,9 @@ class PrivacyLoss:
                 ratio = Fraction(beside, above - allowed)
                 level = self.low + k * self.unit
                 level -= enclosed(Fraction(1), max(ratio, Fraction(1)), power=False)[0]
-                return max(Fraction(0), Fraction(math.ceil(level * 10**30), 10**30))
+                # Rounded up to thirty digits behind the point.
+                rounded = Fraction(math.ceil(level * 10**30), 10**30)
+                return max(Fraction(0), rounded)
         return Fraction(0)
 
     def _trimmed(self) -> PrivacyLoss:
@@ -291,7 +297,8 @@ def optimal_composition(
     # The common measure of all spans is a grid on which no level is split; where it is too fine,
     # or curves need a finer one, the grid is chosen by the fineness.
     if max(spans) > 4096 * unit:
-        unit = Fraction(1, math.ceil(1 / max(min(spans) / fineness, max(spans) / 4096)))
+        widest = max(min(spans) / fineness, max(spans) / 4096)
+        unit = Fraction(1, math.ceil(1 / widest))
     elif curved:
         unit /= math.ceil(2 * fineness * unit / max(spans))
     losses = (

@@ -57,7 +57,8 @@ def steepest_chances(
         last = chances[-1]
         # e^ε φ + δ and 1 - e^{-ε}(1 - φ - δ), both rounded down
         by_yes = p * last // q + spared
-        by_no = one - -(-(one - last - spared) * q // p)
+        left = one - last - spared
+        by_no = one - -(-left * q // p)
         chances.append(min(by_yes, by_no, one))
     return chances
 
@@ -244,7 +245,8 @@ def partition_selection(
     alpha = Fraction(math.floor((1 << 62) / high), 1 << 62)
     # The step to i is held back by e^ε φ + δ up to the turn, with a multiplier (w + u + αv)/α; then
     # by 1 - α(1 - φ - δ), with a multiplier w + αv. Whole multiples of 2^-60, as a file has them.
-    turn = math.floor((1 - delta_of(delta)) / (1 + level.ratio) * total)
+    kept = (1 - delta_of(delta)) / (1 + level.ratio)
+    turn = math.floor(kept * total)
     unit = 1 << 60
     lower = [Fraction(0)] * (n + 1)
     upper = [Fraction(0)] * (n + 1)
@@ -265,5 +267,6 @@ def partition_selection(
     listed = [(0, i, i + 1, m) for i, m in enumerate(upper) if m]
     listed += [(1, i + 1, i, m) for i, m in enumerate(lower) if m]
     # A power of 2, because it also has to be a float.
-    price = 1 << math.ceil((lower[0] + prices[0]) / weight).bit_length()
+    least = math.ceil((lower[0] + prices[0]) / weight)
+    price = 1 << least.bit_length()
     return Selection(channel, price, tuple(prices), tuple(listed))
