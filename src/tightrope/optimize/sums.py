@@ -52,7 +52,7 @@ def staircases_route(task: Task) -> RoutePlan | str:
     consumer = task.consumer
     width = _width(graph)
     long = graph.size * (width or 0) > task.settings.staircase_entries
-    if width is None or graph.has_lengths or (long and graph.power is None):
+    if width is None or graph.has_lengths:
         return f"{graph.name} is not a power of a path"
     if consumer.risk_averse:
         return "staircases are for a consumer with a prior"
@@ -71,8 +71,9 @@ def staircases_route(task: Task) -> RoutePlan | str:
         )
         prices = best.prices
         stopped = best.stopped
-        # Prices far from the best take minimum cuts long, and prove little.
-        quick = long or stopped
+        # Prices far from the best take minimum cuts long, and prove little. Where edges are missing
+        # only cuts prove them.
+        quick = graph.power is not None and (long or stopped)
         if quick:
             task.watch.say("proving the prices by staircases")
             try:

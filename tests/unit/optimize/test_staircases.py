@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from tightrope.consumers import Consumer
+from tightrope.epsilon import Epsilon
 from tightrope.graphs import PathPower
 from tightrope.optimize import design
+from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.progress import Stopped, Watch
+from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.staircases import proved_prices, solve_staircases
+from tightrope.optimize.sums import staircases_route
+from tightrope.optimize.task import RoutePlan, Task
+from tightrope.queries import query
 
 SIZE = 51
 FAR = np.abs(np.subtract.outer(np.arange(SIZE), np.arange(SIZE))) / SIZE
@@ -59,3 +65,17 @@ def test_staircases_without_time_for_their_proof_keep_their_mechanism(
     found = design(graph, 1, reader, route="staircases")
     assert found.stopped
     assert 0 <= found.bound < found.expected_loss
+
+
+def test_a_long_line_without_its_last_edges_is_proved_by_cuts() -> None:
+    graph = query("sum(8,6)", neighbours="add-remove").graph
+    consumer = Consumer.of(graph, prior="uniform", loss="distance")
+    # With this setting every line is a long one.
+    settings = SolverSettings(staircase_entries=0)
+    plan = staircases_route(Task(graph, Epsilon.of(1.2), consumer, settings=settings))
+    assert isinstance(plan, RoutePlan)
+    found = plan.solve()
+    assert found.gap < 0.2
+    # Every arc of the proof is an edge of this graph, which lacks some of the line's.
+    assert isinstance(found.certificate, Certificate)
+    assert found.certificate.checked_bound() >= found.bound - 1e-9
