@@ -445,7 +445,18 @@ def test_a_cell_that_can_fail_is_found(tmp_path, monkeypatch):
         walk(Csv(tmp_path, FIRST), hostile_rows()[:20], "add-remove", Csv.put)
 
 
-def test_rows_of_nobody_that_are_somebody_are_found(tmp_path, monkeypatch):
+def moved_by_nobody(folder):
+    """Return by how many steps a row without a person moves what is asked of people."""
+    kept = Arrow(folder, FIRST)
+    asked = Asked.of("add-remove", "duckdb", None)
+    before = asked.answers(kept.place)
+    kept.put((None, *PLAIN[1:]))
+    steps = asked.steps(before, asked.answers(kept.place))
+    of_people = steps[-len(QUESTIONS) :]
+    return max(largest for largest, _ in of_people)
+
+
+def test_rows_of_nobody_move_no_answer_about_people(tmp_path, monkeypatch):
     from tightrope.publish import sql_writer
 
     with_key = sql_writer.compiled
@@ -453,14 +464,6 @@ def test_rows_of_nobody_that_are_somebody_are_found(tmp_path, monkeypatch):
     def one_person_more(*given):
         return with_key(*given).replace('NOT "tightrope_person" IS NULL', "TRUE")
 
+    assert moved_by_nobody(tmp_path) == 0
     monkeypatch.setattr(sql_writer, "compiled", one_person_more)
-    nobody = [
-        (None, *PLAIN[1:]),
-        (None, 7, *PLAIN[2:]),
-        (None, *PLAIN[1:3], "west", *PLAIN[4:]),
-    ]
-    rows = [row for row in hostile_rows() if row[0] is None]
-    with pytest.raises(AssertionError):
-        walk(
-            Arrow(tmp_path, FIRST + nobody), rows[:20] + nobody, "add-remove", Arrow.put
-        )
+    assert moved_by_nobody(tmp_path) > 0
