@@ -279,6 +279,31 @@ def test_a_constant_is_written_as_the_cells_write_it(value, tmp_path):
     assert readings(str(path))["text"] == [canonical_text(value).encode()]
 
 
+#: Texts that end in zeros, or nearly look as if they said nothing.
+PADDED = [
+    "1.0", "2.50", "10", "100", "1.10", "-3.00", "+4.0", "0.0", "007.0", "1.", "a.0", ".50",
+    "1..0", "1.0.0", "5-.0", "x0", "1e10", "1990-05-17 00:00:00", "1990-05-17 00:00:00.000",
+    "1990-05-17 00:00:000", "1990-05-17T12:30:00.500", "1990-05-17 12:30:00.000",
+]  # fmt: skip
+
+
+def test_every_source_writes_texts_as_constants_are_written(server, tmp_path):
+    wanted = [canonical_text(text).encode() for text in PADDED]
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"x": PADDED}).to_csv(path, index=False)
+    address = server.new_database("padded")
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute("drop table if exists people; create table people (x text)")
+        for text in PADDED:
+            db.execute("insert into people values (%s)", [text])
+    with open_source(address, Table("people", 99)) as source:
+        cell = source.cell(Column("x", "text"), source.columns()["x"])
+        rows = source.fetch(f"SELECT {cell} FROM {source.rows()}")
+    assert [row[0].encode() for row in rows] == wanted
+    for place in (str(path), in_sqlite(PADDED, tmp_path / "people.sqlite")):
+        assert readings(place)["text"] == wanted
+
+
 def test_texts_that_are_one_are_declared_once():
     text = (
         "[tables.people]\n[tables.people.columns]\nx = { values = ['1', '2', '1.0'] }"
