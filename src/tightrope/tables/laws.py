@@ -359,18 +359,21 @@ class _Convolution:
         # a product of numbers of modulus ≤ 1 adds these up; the 1-norm is at most √M times the
         # 2-norm.
         count = len(coefficients) + 1
-        slack = count * (FFT_ERROR * math.log2(size) * math.sqrt(size) + 2 * OUTSIDE)
+        transform_error = FFT_ERROR * math.log2(size) * math.sqrt(size)
+        slack = count * (transform_error + 2 * OUTSIDE)
         slack += 2 * OUTSIDE
         middle = float((low + high) / 2)
         values = places * float(step)
         # Σ_{x ≥ t} q(x) e^{−θ(x − middle)}, from the right; masses below 0 are rounding errors.
         decay = np.exp(-theta * (values - middle))
-        sums = np.cumsum((np.maximum(masses, 0) * decay)[::-1])[::-1]
+        tilted = np.maximum(masses, 0) * decay
+        sums = np.cumsum(tilted[::-1])[::-1]
         # Each of the rounded terms is at most half a step away from its place.
         error = rounded * float(step) / 2
         bound = (sums + slack * decay) * math.exp(theta * error) * (1 + 1e-9)
         # log P(X ≥ t) ≤ log bound + log E e^{θX} − θ·middle
-        fits = np.log(bound) + self.log_mgf - theta * middle <= math.log(self.tail)
+        log_tails = np.log(bound) + self.log_mgf - theta * middle
+        fits = log_tails <= math.log(self.tail)
         # The last place from the right at which the tail is still small enough.
         start = 0
         if not fits.all():
@@ -460,7 +463,8 @@ def _joint_spectrum(groups: Sequence[_Group], step: Fraction, size: int) -> Comp
     turns = np.arange(around // 2 + 1)
     # Groups with the coefficient 0 stay at one place of the grid: only their angles matter.
     still = [group for group in groups if not group.coefficient]
-    factors = np.exp(sum(group.log_cf(2 * np.pi * turns / around) for group in still))
+    angles = 2 * np.pi * turns / around
+    factors = np.exp(sum(group.log_cf(angles) for group in still))
     laws = []
     for group in groups:
         if group.coefficient:
@@ -471,7 +475,9 @@ def _joint_spectrum(groups: Sequence[_Group], step: Fraction, size: int) -> Comp
     for turn, factor in zip(turns.tolist(), factors.tolist(), strict=True):
         product = np.full(size, factor)
         for places, numbers, masses in laws:
-            turned = masses * np.exp(2j * np.pi * (turn * numbers % around) / around)
+            # Reduced before it is multiplied by 2π: a large angle would lose digits.
+            steps = turn * numbers % around
+            turned = masses * np.exp(2j * np.pi * steps / around)
             real = np.bincount(places, turned.real, size)
             imaginary = np.bincount(places, turned.imag, size)
             product *= np.fft.fft(real + 1j * imaginary)
