@@ -1008,7 +1008,7 @@ Proof.
   assert (Hapart : forall g i, 0 <= apart k (width f) n g i).
   { intros g i. assert (Hphi : forall k, 0 <= phi k (width f) (Z.abs (g - i))).
     { intros k'. pose proof (phi_rises k' (width f) Hv 0 (Z.abs (g - i)) ltac:(lia)) as Hr. rewrite phi_zero in Hr. lia. }
-    unfold apart. destruct k; try apply Hphi. now destruct ((n <? g) && (n <? i) && negb (g =? i)). }
+    unfold apart. destruct k; try apply Hphi. destruct ((n <? g) && (n <? i) && negb (g =? i)); [exact Z.le_0_2 | apply Hphi]. }
   split; [|split; [|split]].
   - intros x Hx. apply in_range in Hx. apply Hrows. lia.
   - intros y. destruct (Hprivate y) as [Hpositive Hratio]. split; [exact Hpositive|].
