@@ -606,10 +606,6 @@ LATTICES = [
         ),
     ),
     ("the slope must be below 1", edited("unbounded", {"certificate.slope": "2"})),
-    (
-        "γ must be between 0 and 1",
-        edited("unbounded", {"certificate.slope": f"1/{10**29}"}),
-    ),
     ("is not the text of a question", edited("unbounded", {"query": "Count(5)"})),
     ("has no lattice that is known here", edited("unbounded", {"query": "choice(5)"})),
     (

@@ -312,12 +312,17 @@ def test_what_cannot_succeed_is_refused_before_the_charge(monkeypatch):
     assert not Path("ledger.db").exists() or spent() == 0
 
 
+class Panic(BaseException):
+    """What libraries written in Rust raise: no Exception."""
+
+
 def test_after_the_charge_every_failure_is_one_sentence(monkeypatch):
     told = set()
     for wrong in (
         KeyError("somebody's row"),
         InputError("17 is no answer"),
         IndexError(17),
+        Panic("no room for 17"),
     ):
 
         def fails(*_, wrong=wrong):

@@ -45,8 +45,11 @@ def _one_sentence() -> Iterator[None]:
     """Turn whatever goes wrong into the same words."""
     try:
         yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
     # An error text that depends on rows would be an unnoised answer: always the same sentence.
-    except Exception:
+    # A panic in a compiled library is a BaseException.
+    except BaseException:
         raise SourceFailed from None
 
 

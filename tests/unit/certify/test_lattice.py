@@ -86,6 +86,13 @@ def test_levels_beyond_the_digits_of_the_judge_are_refused_in_one_line(text) -> 
     assert verify(prove(design(text, 42))).private
 
 
+def test_few_people_at_the_largest_level_have_a_proof() -> None:
+    """The bound with the ends has α times a slope, which is less than the judge's last digit."""
+    judged = verify(made("histogram(30,3)", epsilon=42))
+    assert judged.private
+    assert judged.optimal_within is not None
+
+
 @pytest.mark.parametrize(("lattice", "epsilon", "loss", "value"), BEST)
 def test_known_optima(lattice: Lattice, epsilon: str, loss: str, value: float) -> None:
     assert float(unbounded_bound(lattice, loss, alpha(epsilon))) == pytest.approx(

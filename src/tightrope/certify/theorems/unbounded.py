@@ -334,6 +334,9 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     neighbouring parts of one sign leads from uniform ones to uniform ones, since the number of
     positive parts grows with s by 0 or 1 (its likelihood ratios are monotone).
     """
+    # γ is rounded down to 0 at a large ε: weights may then be 0, and a guess alone loses nothing.
+    if not gamma:
+        return Fraction(0)
     if lattice.form == "line":
         return _line_bound(lattice, loss, gamma)
     k = lattice.parts
@@ -418,7 +421,6 @@ def _size_bound(k: int, powers: list[int], parts: int = 64) -> Fraction:
 
 def _powers(lattice: Lattice, gamma: int) -> tuple[list[int], list[int]]:
     """Return γ^t as integers, rounded down, and the layers, up to where both are negligible."""
-    need(0 < gamma < 1 << 62, "certificate: γ must be between 0 and 1")
     fall = -log2(gamma / 2**62)
     far = 8
     while True:
