@@ -28,7 +28,7 @@ PART = Fraction(1, 16)
 #: Intervals of factors are not halved below this length: a margin of N grows by N/2000 at most.
 FINEST = Fraction(1, 1024)
 #: The least and the largest factor of an interval.
-Pair = tuple[Fraction, Fraction]
+FactorRange = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ class PairLaw:
         further = self._beyond[np.maximum(place, side)] - self._beyond[side]
         return np.asarray(alike + further)
 
-    def inside(self, factors: Pair, low: int, high: int) -> float:
+    def inside(self, factors: FactorRange, low: int, high: int) -> float:
         r"""Bound the probability of :math:`a \le z_1 + f z_2 \le b` from below.
 
         The ends a and b are given as multiples of the part, and f is any number between two
@@ -208,7 +208,7 @@ class PairLaw:
                 width = self._parts((low, high), level, rounded)
         return width * self.part
 
-    def _parts(self, factors: Pair, level: Fraction, rounded: Fraction) -> int:
+    def _parts(self, factors: FactorRange, level: Fraction, rounded: Fraction) -> int:
         """Return the least multiple of the part that is found to suffice between two factors."""
         farthest = len(self.masses) * (1 + factors[1]) + rounded
         most = math.ceil(farthest / self.part)
@@ -220,7 +220,7 @@ class PairLaw:
 
     def _suffices(
         self,
-        factors: Pair,
+        factors: FactorRange,
         width: int,
         level: Fraction,
         rounded: Fraction,
