@@ -110,7 +110,7 @@ SENTENCES = {
         "the published numbers alone; each step has its share of what intervals may miss",
     ),
     "stand-in": Sentence(
-        "What is proved is about {query} at ε = {epsilon}, not about the whole question: {why}.",
+        "What is proved is about {drawn} at ε = {epsilon}, not about the whole question: {why}.",
         "the proof is about one draw of several, or one step of several that a person can make",
         "the plan of the question: its draws and their widths",
     ),
@@ -210,6 +210,11 @@ class Claim:
     def is_optimal(self) -> bool:
         """Whether the sentence says so: on the question, or but for its ends."""
         return self._reaches(self.bound) or self._reaches(self.unbounded_bound)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the sentence says how far the loss is from the smallest possible."""
+        return str(self) != SENTENCES["private"].words
 
     def excess(self, bound: Real | None) -> Fraction | None:
         """Return by which part of a bound the value is above it; ``None`` without one above 0."""
@@ -416,9 +421,9 @@ def relative_sentence(share: Fraction, epsilon: Any, limit: Any, *, near: bool) 
     return SENTENCES[kind].words.format(**words)
 
 
-def stand_in_sentence(query: str, epsilon: Any, why: str) -> str:
+def stand_in_sentence(drawn: str, epsilon: Any, why: str) -> str:
     """Say that a claim is about a draw and not about the question that was asked."""
-    return SENTENCES["stand-in"].words.format(query=query, epsilon=epsilon, why=why)
+    return SENTENCES["stand-in"].words.format(drawn=drawn, epsilon=epsilon, why=why)
 
 
 def post_processing_sentences(computed: Sequence[str], selects: bool) -> list[str]:

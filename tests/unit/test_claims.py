@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tightrope as tr
+from tightrope.asking import plan
 from tightrope.certify import by_score, certify, verify
 from tightrope.channels import GeometricChannel
 from tightrope.claims import (
@@ -22,11 +23,19 @@ from tightrope.claims import (
 from tightrope.consumers import Consumer
 from tightrope.optimize import design, design_limited
 from tightrope.proofs import prove, prove_shown_count
+from tightrope.publish import parse_facts
 from tightrope.publish.noise import noise_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "quality.md"
 BAYES = {"prior": "uniform"}
 WORST = {"support": "all"}
+FACTS = """
+[tables.people]
+population = 120
+[tables.people.columns]
+age = { bounds = [0, 3] }
+region = { values = ["north", "south"] }
+"""
 
 
 def made(text, loss, known, route=None, near="change-one"):
@@ -213,6 +222,28 @@ def test_a_design_and_its_file_say_the_same():
 def test_percentages_are_rounded_up(excess, percent):
     assert percent_above(excess) == percent
     assert Fraction(percent) >= 100 * Fraction(excess)
+
+
+def test_a_stand_in_is_named_in_words_before_any_comparison(tmp_path, monkeypatch):
+    """No query is named to whoever asked in SQL, and no bound of a draw is given unnamed."""
+    monkeypatch.setenv("TIGHTROPE_CACHE", str(tmp_path / "cache"))
+    facts = parse_facts(FACTS)
+    (asked,) = plan(
+        [
+            "select region, count(*) as n, sum(age) as s, count(*) filter (where age > 1) as k "
+            "from people group by region"
+        ],
+        facts=facts,
+        epsilon=1,
+        ledger=tmp_path / "book.ledger",
+    ).questions
+    compared = [note for note in asked.notes if "smallest possible" in note]
+    assert len(compared) >= 2
+    for note in compared:
+        assert re.match(
+            r"What is proved is about the (count|sum of age) (by|in each)", note
+        )
+        assert not re.search(r"\b(count|sum|counts|histogram)\(", note)
 
 
 def test_margins_are_called_the_same_only_where_they_are():

@@ -141,7 +141,7 @@ class Disclosure:
     def mechanisms(self) -> str:
         """The mechanisms that were drawn from, by question and digest."""
         drawn = dict.fromkeys(
-            f"{draw.query}: mechanism file with SHA-256 {noise.digest}"
+            f"{draw.words}: mechanism file with SHA-256 {noise.digest}"
             for one in self.plan.questions
             for part in one.parts
             # Digests let readers check that a mechanism file is the one that was drawn from.

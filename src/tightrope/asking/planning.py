@@ -1054,11 +1054,11 @@ def _quality(part: PlannedRelease, columns: int) -> list[str]:
     for draw, noise in zip(shape.draws, part.noises, strict=True):
         reasons = _stand_in_reasons(shape, draw, columns)
         note = noise.claim()
-        # A claim of optimality about a stand-in must not be read as one about the question.
-        if reasons and noise.is_optimal and not draw.delta:
+        # A comparison for a stand-in must not be read as one for the question.
+        if reasons and noise.is_bounded and not draw.delta:
             why = ", and ".join(reasons)
             # First, so that nobody takes the claim for one about the question.
-            note = f"{stand_in_sentence(draw.query, noise.epsilon, why)} {note}"
+            note = f"{stand_in_sentence(draw.words, noise.epsilon, why)} {note}"
         notes.append(note)
     notes += shape.notes()
     usual = [error for error in part.usual_errors if error is not None]
@@ -1079,7 +1079,8 @@ def _stand_in_reasons(shape: Shape, draw: Draw, columns: int) -> list[str]:
     if draw.width > 1:
         reasons.append(f"one person can make {draw.width} such steps, each paid for")
     elif draw.neighbours is not shape.table.neighbours:
-        reasons.append(f"its neighbours are those of {draw.neighbours.value}")
+        near = shape.table.neighbours.value
+        reasons.append(f"the proof is for {draw.neighbours.value}, not for {near}")
     return reasons
 
 

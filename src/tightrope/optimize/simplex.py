@@ -28,7 +28,7 @@ INTERIOR_TOLERANCE = 1e-12
 class Solved:
     """The optimum of a linear program, its duals, and which variables and rows are basic.
 
-    ``seconds`` is about how many of a processor it took, counted in steps.
+    ``seconds`` is about how many of a processor it took (counted in steps).
     """
 
     value: float

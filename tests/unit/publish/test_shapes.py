@@ -1,13 +1,15 @@
 """Which SQL is understood, and which is refused before anything is read."""
 
+from fractions import Fraction
+
 import pytest
 import sqlglot
 
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts
-from tightrope.publish.facts import read_column
-from tightrope.publish.shapes import estimates
+from tightrope.publish.facts import Facts, read_column
+from tightrope.publish.shapes import SHAPES, estimates
 from tightrope.publish.sources import PostgreSQL, Spark
 from tightrope.publish.sql_reader import read_shape, read_shapes
 from tightrope.publish.sql_writer import Opened, compiled, question_text
@@ -560,3 +562,88 @@ def test_what_stands_for_an_extreme_is_said():
     assert any("the 1 % and the 99 % quantile" in note for note in shape.notes())
     (plain,) = asked_shapes("select quantile(age, 0.01) as low from t")
     assert not any("MIN" in note for note in plain.notes())
+
+
+#: What people asked in SQL and what its draws are called.
+CALLED = {
+    "select count(*) from people where smoker": ["the count"],
+    "select count(distinct id) from visits": ["the count of people"],
+    "select region, count(*) from people group by region": ["the count by region"],
+    "select count_if(smoker), count(*) from people": ["the 2 counts together"],
+    "select sum(debt) from people": ["the sum of debt"],
+    "select region, sum(debt) from people group by region": [
+        "the sum of debt in each group of region"
+    ],
+    "select sum(debt) from frozen": ["the sum of debt (counted in steps)"],
+    "select avg(age) from people": ["the sum of age", "the count of values of age"],
+    "select avg(debt) from guests": [
+        "the sum and the count of values of debt (counted in steps)"
+    ],
+    "select region, avg(debt) from frozen group by region": [
+        "the sum of debt in each group of region (counted in steps)",
+        "the count of values of debt in each group of region",
+    ],
+    "select var_samp(debt) from people": [
+        "the centred sum of debt",
+        "the centred sum of debt · debt",
+        "the count of rows with all values",
+    ],
+    "select count(*) % 7 from people": ["the count modulo 7"],
+    "select count(distinct name) from people": [
+        "the count of different values of name"
+    ],
+    "select mode(region) from people": ["the most common region"],
+    "select sex, median(debt) from people group by sex": [
+        "the quantile of debt in each group of sex"
+    ],
+    "select sex, region, count(*) from people group by cube (sex, region)": [
+        "the count in each cell of sex × region"
+    ],
+    "select sex, region, sum(debt) from people group by cube (sex, region)": [
+        "the sum of debt in each cell of sex × region (counted in steps)"
+    ],
+    "select sex, count(*), count(*) filter (where smoker) from people group by sex": [
+        "the count by sex × smoker"
+    ],
+    "select debt, sum(count(*)) over (order by debt) from people group by debt": [
+        "the count in each group of debt"
+    ],
+    "select name, count(*) from people group by name": [
+        "the count in each group of name"
+    ],
+    "select name, avg(debt) from people group by name": [
+        "the count in each group of name",
+        "the sum of debt in each group of name",
+    ],
+}
+OTHERS = """
+[tables.frozen]
+population = 100
+frozen = true
+[tables.frozen.columns]
+debt = { bounds = [-5, 5] }
+region = { values = ["north", "south"] }
+[tables.guests]
+population = 100
+neighbours = "add-remove"
+[tables.guests.columns]
+debt = { bounds = [-5, 5] }
+region = { values = ["north", "south"] }
+"""
+
+
+def test_what_is_drawn_is_called_in_the_words_of_the_question():
+    """Whoever asked in SQL never saw the query that noise is made for."""
+    facts = {**FACTS.tables, **parse_facts(OTHERS).tables}
+    found = {}
+    kinds = set()
+    for sql in CALLED:
+        (shape,) = read_shapes(sql, Facts(facts))
+        if shape.needs_delta:
+            shape = shape.with_delta(Fraction(1, 10**6))
+        drawn = shape.as_asked().planned(Epsilon.of(1))
+        found[sql] = [draw.words for draw in drawn.draws]
+        kinds.add(drawn.kind)
+    assert found == CALLED
+    # A graph of the user's own has no draws here; people by group are one way to draw counts.
+    assert kinds == {*SHAPES} - {"declared", "people by group"}

@@ -160,6 +160,11 @@ class Noise:
         """Whether it is proved to be optimal, in the sense of its claim."""
         return False
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its claim compares it with the smallest possible loss."""
+        return False
+
     def curve(self, most: int = 1_000_000) -> TradeOff | None:
         """Return the worst trade-off curve; ``None`` where it counts by its level."""
         return None

@@ -158,6 +158,11 @@ class RowNoise(Noise):
         """Whether its loss is that of the bound."""
         return self.proved is not None and self.proved.is_optimal
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its loss has a bound that it is compared with."""
+        return self.proved is not None and self.proved.is_bounded
+
     def curve(self, most: int = 1_000_000) -> TradeOff | None:
         """Return the worst curve; where symmetries exchange all answers, of the edges of one."""
         graph = self.file.question.graph

@@ -72,6 +72,8 @@ class Draw:
         For sums: the most that one step changes the answer.
     delta
         For a choice of what is shown: the δ of each step.
+    words
+        What is drawn, for people who asked in SQL and never saw the query.
     """
 
     query: str
@@ -82,6 +84,8 @@ class Draw:
     most: int = 0
     step: int = 1
     delta: Fraction = Fraction(0)
+    # No part of what is drawn: the same query has the same mechanism, whatever it is called.
+    words: str = field(default="", compare=False, kw_only=True)
 
     @property
     def by_score(self) -> bool:
@@ -91,13 +95,19 @@ class Draw:
     def in_steps(self) -> Draw:
         """Return a sum or a count as a count of steps of 1, each paid for.
 
-        >>> draw = Draw("sum(10,5)", Neighbours.CHANGE_ONE, most=50, step=5).in_steps()
-        >>> draw.query, draw.width
-        ('count(50)', 5)
+        >>> near = Neighbours.CHANGE_ONE
+        >>> draw = Draw("sum(10,5)", near, most=50, step=5, words="the sum of age").in_steps()
+        >>> draw.query, draw.width, draw.words
+        ('count(50)', 5, 'the sum of age (counted in steps)')
         """
+        counted = " (counted in steps)" if self.step > 1 else ""
         # A person moves the answer by up to step, so it counts as that many steps of a count.
         return replace(
-            self, query=f"count({self.most})", width=self.width * self.step, step=1
+            self,
+            query=f"count({self.most})",
+            width=self.width * self.step,
+            step=1,
+            words=self.words + counted,
         )
 
 
@@ -466,7 +476,7 @@ class Shape:
         first, *more = self.draws
         if more:
             raise InputError(
-                f"a {self.kind} is {' and '.join(draw.query for draw in self.draws)}, drawn "
+                f"a {self.kind} is {' and '.join(draw.words for draw in self.draws)}, drawn "
                 "together: ask for it with 'tightrope ask'"
             )
         return first.query
@@ -495,10 +505,24 @@ class Shape:
         rows = self.rows_per_person
         if self.axes:
             text = f"histogram({people * rows},{len(self.groups)})"
-            return Draw(text, self.row_neighbours, width=rows)
+            words = f"the {self.counted} by {axis_names(self.axes)}"
+            return Draw(text, self.row_neighbours, width=rows, words=words)
         # Several rows for each person make a count a sum of values 0 to rows.
         text = f"count({people})" if rows == 1 else f"sum({people},{rows})"
-        return Draw(text, self.table.neighbours, most=people * rows, step=rows)
+        near = self.table.neighbours
+        most = people * rows
+        return Draw(text, near, most=most, step=rows, words=f"the {self.counted}")
+
+    @property
+    def counted(self) -> str:
+        """What its counts are called."""
+        return "count of people" if self.people else "count"
+
+    @property
+    def in_each_group(self) -> str:
+        """Say behind what is drawn that every group has one; nothing of the whole table."""
+        names = axis_names(self.grouped_by)
+        return f" in each group of {names}" if names else ""
 
     @property
     def can_sharpen(self) -> bool:
@@ -861,6 +885,11 @@ class Shape:
             f"Of each person, {what} that count: {self.rows_per_person} at most, chosen by a "
             "secret key of the ledger, whatever their values."
         ]
+
+
+def axis_names(axes: Iterable[Axis]) -> str:
+    """Return what is grouped by, in words."""
+    return " × ".join(axis.title for axis in axes)
 
 
 def place_names(places: Iterable[int]) -> tuple[str, ...]:

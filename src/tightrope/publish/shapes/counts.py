@@ -89,7 +89,8 @@ class Counts(Shape, kind="counts"):
         people = self.table.needed_population()
         # Conditions may overlap: one row can be in all counts, so it is no histogram.
         text = f"counts({people * rows},{len(self.conditions)})"
-        return (Draw(text, self.row_neighbours, width=rows),)
+        words = f"the {len(self.conditions)} counts together"
+        return (Draw(text, self.row_neighbours, width=rows, words=words),)
 
     def row_values(self) -> list[Any]:
         """Return which conditions hold for a row."""

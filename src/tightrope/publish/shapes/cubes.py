@@ -107,10 +107,16 @@ class SumTables(Tables, kind="sum tables"):
         most = max((high - low) * rows, 1)
         text = f"count({most})"
         width = self.relation.touched * self.steps_per_person
+        summed = f"the sum of {self.named_column.name}"
         draws = []
         for chosen in self.measured:
             cells = self.domain.cells(place_names(chosen))
-            draws.append(Draw(text, near, cells, width, offset=low * rows, most=most))
+            words = f"{summed} {self._where_of(chosen)} (counted in steps)"
+            draws.append(
+                Draw(
+                    text, near, cells, width, offset=low * rows, most=most, words=words
+                )
+            )
         return tuple(draws)
 
     # -- numbers ----------------------------------------------------------------------------

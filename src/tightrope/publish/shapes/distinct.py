@@ -40,6 +40,11 @@ class DistinctValues(Shape, kind="distinct values"):
         return False
 
     @property
+    def counted(self) -> str:
+        """What it counts."""
+        return f"count of different values of {self.named_column.name}"
+
+    @property
     def draws(self) -> tuple[Draw, ...]:
         """One count of values, at most one for each row."""
         return (self.count_draw(),)

@@ -111,7 +111,9 @@ class FoundGroups(Shape, kind="groups that nobody declared"):
         width = self.sides * self.rows_per_person
         delta = self.step_delta or self.delta / width
         text = f"count({self.most})"
-        return (Draw(text, Neighbours.ADD_REMOVE, times=0, width=width, delta=delta),)
+        near = Neighbours.ADD_REMOVE
+        words = f"the {self.counted} in each group of {self.grouping.name}"
+        return (Draw(text, near, times=0, width=width, delta=delta, words=words),)
 
     def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Shape:
         """Return the shape with the share of δ that a step has at this ε."""
@@ -276,7 +278,9 @@ class FoundMeans(FoundGroups, kind="sums of groups that nobody declared"):
         offset = -step * self.most
         near = Neighbours.EITHER
         most = 2 * step * self.most
-        return count, Draw(text, near, 0, count.width, offset, most, step)
+        of_group = f"in each group of {self.grouping.name}"
+        words = f"the sum of {self.named_column.name} {of_group}"
+        return count, Draw(text, near, 0, count.width, offset, most, step, words=words)
 
     def draw_deltas(self, levels: Sequence[Epsilon]) -> tuple[Fraction, ...]:
         """How many δ of one step all steps of one person cost together: sums need none."""

@@ -99,6 +99,11 @@ class Mean(Sum, kind="mean"):
         return super().covers_everybody and self.named_column.complete
 
     @property
+    def counted(self) -> str:
+        """What its counts are of: rows with a value."""
+        return f"count of values of {self.named_column.name}"
+
+    @property
     def is_pair(self) -> bool:
         """Whether sum and count are one draw: people only come and go.
 
@@ -138,7 +143,10 @@ class Mean(Sum, kind="mean"):
         most = self.table.needed_population() * rows
         # Whoever changes leaves one group and enters another: a step in each, for every row.
         width = rows * (2 if near.allows_change else 1)
-        return Draw(f"count({most})", near, self.cell_count, width, most=most)
+        words = f"the {self.counted}{self.in_each_group}"
+        return Draw(
+            f"count({most})", near, self.cell_count, width, most=most, words=words
+        )
 
     def pair_draw(self) -> Draw:
         r"""Return the query of the sum and the count together, for each group.
@@ -154,7 +162,12 @@ class Mean(Sum, kind="mean"):
         times = self.cell_count if self.axes else 1
         text = f"counts({2 * most},2)"
         # Both coordinates move by at most 1 in a step: change-one on a square covers add-remove.
-        return Draw(text, Neighbours.CHANGE_ONE, times, rows, offset=-most)
+        name = self.named_column.name
+        both = f"the sum and the count of values of {name}{self.in_each_group}"
+        near = Neighbours.CHANGE_ONE
+        return Draw(
+            text, near, times, rows, offset=-most, words=f"{both} (counted in steps)"
+        )
 
     @property
     def draw_shares(self) -> tuple[Fraction, ...]:

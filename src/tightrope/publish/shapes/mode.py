@@ -97,8 +97,13 @@ class Mode(Shape, kind="most"):
         """One value by scores, for each group; without scores, by the true answer."""
         values = len(self.groups)
         if not self.by_score and not self.grouped_by:
-            return (Draw(f"choice({values})", self.table.neighbours),)
-        return (score_draw(self, f"commonest({values}"),)
+            near = self.table.neighbours
+            return (Draw(f"choice({values})", near, words=self._words),)
+        return (score_draw(self, f"commonest({values}", self._words),)
+
+    @property
+    def _words(self) -> str:
+        return f"the most common {self.axes[-1].title}{self.in_each_group}"
 
     def as_asked(self) -> Shape:
         """Draw by scores: the error is far smaller."""
@@ -135,16 +140,18 @@ class Mode(Shape, kind="most"):
         return False
 
 
-def score_draw(shape: Shape, text: str) -> Draw:
+def score_draw(shape: Shape, text: str, words: str) -> Draw:
     """Return a draw by scores for the whole table or each group; the text lacks its end."""
     near = shape.table.neighbours
     rows = shape.rows_per_person
     if not shape.grouped_by:
-        return Draw(f"{text})" if rows == 1 else f"{text},{rows})", near)
+        whole = f"{text})" if rows == 1 else f"{text},{rows})"
+        return Draw(whole, near, words=words)
     # Who changes leaves one group and enters another, or the same one: two steps of
     # add-remove, whose scores move less than by a change.
     steps = 2 if near.allows_change else 1
-    return Draw(f"{text})", Neighbours.ADD_REMOVE, shape.cell_count, steps * rows)
+    near = Neighbours.ADD_REMOVE
+    return Draw(f"{text})", near, shape.cell_count, steps * rows, words=words)
 
 
 def counts_by_value(

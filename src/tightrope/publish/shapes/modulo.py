@@ -59,7 +59,9 @@ class Modulo(Shape, kind="modulo"):
         """One remainder."""
         self.check_one_row()
         people = self.table.needed_population()
-        return (Draw(f"count_mod({people},{self.modulus})", self.table.neighbours),)
+        text = f"count_mod({people},{self.modulus})"
+        words = f"the count modulo {self.modulus}"
+        return (Draw(text, self.table.neighbours, words=words),)
 
     def targets(self) -> list[Any]:
         """Return the rows and the people."""

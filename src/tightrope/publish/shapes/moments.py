@@ -104,6 +104,11 @@ class Moments(Sum, kind="moments"):
         return super().covers_everybody and all(x.complete for x in self.factors)
 
     @property
+    def counted(self) -> str:
+        """What its counts are of: rows with all values."""
+        return "count of rows with all values"
+
+    @property
     def sums(self) -> tuple[Power, ...]:
         """The sums that are drawn, without the count."""
         return tuple(power for power in self.powers if power != (0, 0))
@@ -121,8 +126,20 @@ class Moments(Sum, kind="moments"):
     @property
     def draws(self) -> tuple[Draw, ...]:
         """One sum for each product, for each group, and where it is not known the count."""
-        sums = tuple(self.draw_between(*self.person_values(x)) for x in self.sums)
+        sums = tuple(
+            self.draw_between(*self.person_values(power), self._summed(power))
+            for power in self.sums
+        )
         return (*sums, self.count_draw()) if self.is_divided else sums
+
+    def _summed(self, power: Power) -> str:
+        """Say which sum it is."""
+        factors = [
+            column.name
+            for column, exponent in zip(self.factors, power, strict=False)
+            for _ in range(exponent)
+        ]
+        return f"the centred sum of {' · '.join(factors)}"
 
     @property
     def can_sharpen(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from tightrope.publish.shapes.base import Draw
+from tightrope.publish.shapes.base import Draw, axis_names
 from tightrope.publish.shapes.count import Count
 
 
@@ -48,7 +48,9 @@ class PeopleByGroup(Count, kind="people by group"):
     def draws(self) -> tuple[Draw, ...]:
         """One draw of all counts together."""
         people = self.table.needed_population()
-        return (Draw(f"counts({people},{self.cell_count})", self.table.neighbours),)
+        text = f"counts({people},{self.cell_count})"
+        words = f"the count of people by {axis_names(self.axes)}"
+        return (Draw(text, self.table.neighbours, words=words),)
 
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the counts, none above the population."""

@@ -118,7 +118,9 @@ class Quantile(Shape, kind="quantile"):
         elif self.room is not None:
             offset, slack = self.room
             text = f"bracket({ranks},{values},{offset},{slack}"
-        return (score_draw(self, text),)
+        several = "quantiles" if len(self.drawn_ranks) > 1 else "quantile"
+        words = f"the {several} of {self.named_column.name}{self.in_each_group}"
+        return (score_draw(self, text, words),)
 
     @property
     def _most_rows(self) -> int:
@@ -172,7 +174,7 @@ class Quantile(Shape, kind="quantile"):
         gap = made.promised_steps(confidence)
         if gap is None:
             raise InputError(
-                f"{draw.query} has no interval at this confidence: give a larger ε"
+                f"{draw.words} has no interval at this confidence: give a larger ε"
             )
         slack = gap // 2 + 1
         # A > g + S + D, as derived above.

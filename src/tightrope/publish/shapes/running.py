@@ -130,9 +130,13 @@ class RunningCount(Shape, kind="running count"):
         # Whoever changes leaves one cell and enters another.
         width = rows * (1 + self.table.neighbours.allows_change)
         cells = self.cell_count
-        draw = Draw(f"count({most})", Neighbours.ADD_REMOVE, cells, width)
-        blocks = replace(draw, times=-(-cells // self.block)) if self.block else None
-        return (draw,) if blocks is None else (draw, blocks)
+        near = Neighbours.ADD_REMOVE
+        words = f"the {self.counted}{self.in_each_group}"
+        draw = Draw(f"count({most})", near, cells, width, words=words)
+        if not self.block:
+            return (draw,)
+        of_block = f"the {self.counted} in each block of {self.block} of these groups"
+        return (draw, replace(draw, times=-(-cells // self.block), words=of_block))
 
     @property
     def draw_shares(self) -> tuple[Fraction, ...]:

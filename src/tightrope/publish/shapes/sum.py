@@ -95,9 +95,10 @@ class Sum(Shape, kind="sum"):
 
     def sum_draw(self) -> Draw:
         """Return the query of the sum, for each group."""
-        return self.draw_between(*self.person_range)
+        summed = f"the sum of {self.named_column.name}"
+        return self.draw_between(*self.person_range, summed)
 
-    def draw_between(self, low: int, high: int) -> Draw:
+    def draw_between(self, low: int, high: int, summed: str) -> Draw:
         """Return the query of a sum to which one person adds a number between two ends."""
         people = self.table.needed_population()
         near = self.table.neighbours
@@ -123,9 +124,9 @@ class Sum(Shape, kind="sum"):
             slots = 2 * people
             offset = -step * people
             near = Neighbours.EITHER
-        return Draw(
-            f"sum({slots},{step})", near, times, width, offset, slots * step, step
-        )
+        text = f"sum({slots},{step})"
+        words = f"{summed}{self.in_each_group}"
+        return Draw(text, near, times, width, offset, slots * step, step, words=words)
 
     @property
     def draws(self) -> tuple[Draw, ...]:

@@ -36,6 +36,7 @@ from tightrope.publish.shapes.base import (
     Reading,
     SelectParts,
     Shape,
+    axis_names,
     place_names,
 )
 from tightrope.publish.shapes.count import Count
@@ -377,11 +378,17 @@ class Tables(Shape, kind="tables"):
             # Joint noise: under change-one a person leaves one cell and enters another at once.
             if self.relation.is_joint(cells):
                 text = f"histogram({people},{cells})"
-                draws.append(Draw(text, Neighbours.CHANGE_ONE, width=rows))
+                words = f"the {self.counted} {self._named_by(chosen)}"
+                draws.append(Draw(text, Neighbours.CHANGE_ONE, width=rows, words=words))
             else:
                 # Each cell has noise of its own; one person touches this many of them.
                 width = self.relation.touched * rows
-                draws.append(Draw(f"count({people})", near, cells, width, most=people))
+                words = f"the {self.counted} {self._where_of(chosen)}"
+                draws.append(
+                    Draw(
+                        f"count({people})", near, cells, width, most=people, words=words
+                    )
+                )
         return tuple(draws)
 
     @property
@@ -546,8 +553,13 @@ class Tables(Shape, kind="tables"):
         return ""
 
     def _named_by(self, chosen: Sequence[int]) -> str:
-        names = " × ".join(self.axes[k].title for k in chosen)
+        names = axis_names(self.axes[k] for k in chosen)
         return f"by {names}" if names else "in all"
+
+    def _where_of(self, chosen: Sequence[int]) -> str:
+        """Say of which cells a table has a number each."""
+        names = axis_names(self.axes[k] for k in chosen)
+        return f"in each cell of {names}" if names else "in all"
 
     @property
     def job_errors(self) -> tuple[float, float] | None:
