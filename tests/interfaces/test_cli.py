@@ -142,6 +142,16 @@ def test_help_fits_a_terminal(run, monkeypatch, name):
     assert max(map(len, run(name, "--help").out.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("name", ["ask", "init", "release", "design"])
+def test_help_breaks_no_word_at_a_hyphen(run, monkeypatch, name):
+    """What is in one line can be copied: the name of an option, with the hyphens of a keyboard."""
+    for width in range(50, 100, 5):
+        monkeypatch.setenv("COLUMNS", str(width))
+        text = run(name, "--help").out
+        assert not re.search(r"\w-\n", text), width
+        assert "\u2011" not in text
+
+
 def test_a_closed_pipe_is_no_error():
     words = f"{sys.executable} -m tightrope graph 'sum(150,5)' | true"
     done = subprocess.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Annotated, Any, get_type_hints
 
@@ -28,8 +28,38 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 }  # fmt: skip
 
 
+#: Looks like a hyphen, and no line is broken at it.
+_UNBROKEN = "\u2011"
+_Context: Any = TyperCommand.context_class
+
+
+class Lines(_Context.formatter_class):  # type: ignore[misc]
+    """Help whose lines are broken at blanks only: names of options stay in one piece."""
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs."""
+        super().write_text(text.replace("-", _UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *widths: int) -> None:
+        """Write names beside their meanings."""
+        unbroken = [(name, meaning.replace("-", _UNBROKEN)) for name, meaning in rows]
+        super().write_dl(unbroken, *widths)
+
+    def getvalue(self) -> str:
+        """Return the text, with the hyphens that people can type."""
+        return str(super().getvalue()).replace(_UNBROKEN, "-")
+
+
+class HelpContext(_Context):  # type: ignore[misc]
+    """Where a command's help is written."""
+
+    formatter_class = Lines
+
+
 class CommandSections(TyperGroup):
     """The list of all commands, under a title for each purpose."""
+
+    context_class = HelpContext
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands with their summaries."""
@@ -47,6 +77,8 @@ class CommandSections(TyperGroup):
 
 class Command(TyperCommand):
     """A command whose usage line names a required argument without braces."""
+
+    context_class = HelpContext
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line."""
