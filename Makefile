@@ -1,6 +1,7 @@
 # Every target is one line of `make help`; the text after ## is that line.
 PYTHON ?= python3
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# One more than there are processors: tests of browsers, databases and kills wait half of the time.
+WORKERS ?= $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
 
 VENV := .venv
 BIN := $(VENV)/bin
