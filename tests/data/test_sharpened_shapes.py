@@ -63,6 +63,7 @@ REFUSED = {
     "distinct": "select count(distinct region) as n from people",
     "variance": "select variance(debt) as v from people",
     "variances": "select sex, stddev(debt) as v from people group by sex",
+    "cube of sums": "select sex, region, sum(debt) as s from people group by cube (sex, region)",
     "modulo": "select count(*) % 7 as n from people where age > 1",
     "running": "select age, sum(count(*)) over (order by age) as n from people group by age",
     "found": "select town, count(*) as n from people group by town",

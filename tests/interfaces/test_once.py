@@ -37,6 +37,8 @@ def counted(monkeypatch, tmp_path):
         counts["judged"].append(file.digest()[0])
         judged(file, *more)
 
+    # Texts that another test asked in this process are read by now.
+    sql_reader._parsed.cache_clear()
     monkeypatch.setattr(sql_reader.sqlglot, "parse", counted_sql)
     monkeypatch.setattr(judge.File, "__init__", counted_file)
     monkeypatch.setattr(verdict, "_check_privacy", counted_judgement)

@@ -76,7 +76,7 @@ COLUMNS: tuple[StudyColumn, ...] = (
     StudyColumn(
         "utility",
         "double",
-        "chance of a right guess (binary loss), else minus the loss",
+        "probability of a correct guess (binary loss), else minus the loss",
     ),
     StudyColumn("bound", "double", "no private mechanism loses less"),
     StudyColumn("gap", "double", "(loss - bound) / loss"),
