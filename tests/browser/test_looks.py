@@ -124,6 +124,52 @@ def test_report_of_numbers_prints_on_one_page(chromium):
     page.close()
 
 
+def test_report_of_a_job_of_three_tables_prints_on_one_page(chromium):
+    """Tables and pictures stand beside each other, and what follows in two columns."""
+    from matplotlib.figure import Figure
+
+    from tightrope.report.page import Publication, published_report
+    from tightrope.texts import TextTable
+
+    def table(title, columns):
+        lines = [["region", *columns]]
+        lines += [
+            [name, *("468 ± 10" for _ in columns)]
+            for name in ("north", "south", "west")
+        ]
+        return TextTable(title, lines, ["What is proved is about the count. " * 5] * 2)
+
+    tables = [
+        table("region × sex", ("f", "m", "(all)")),
+        table("region × age", ("0-17", "18-39", "40-64", "65+")),
+        table("region", ("n", "n, usual noise")),
+    ]
+    figures = [Figure(figsize=(4.2, height)) for height in (2.7, 1.6, 4.5)]
+    for figure in figures:
+        figure.subplots().plot([1, 2])
+    margins = TextTable(
+        "", [["published", "margin"], *([x.title, "± 3"] for x in tables)]
+    )
+    facts = dict.fromkeys(
+        ("asked", "intervals", "about", "paid", "left", "key"), "a text " * 9
+    )
+    about = {"table": "people", "protects": "what one person's row says", "ε": "1"}
+    receipt = {"position": 7, "ledger": "a1", "hash": "f0" * 32, "text": "long " * 900}
+    report = Publication(
+        "People", tables, about, facts, figures, [receipt] * 3,
+        [(margins, {"region": 0.25, "region × sex": 0.75})],
+    )  # fmt: skip
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    page.set_content(published_report(report))
+    assert page.evaluate(SCROLLS) == 0
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
+    # On a screen one table follows the other.
+    tops = "[...document.querySelectorAll('section')].map(x => x.getBoundingClientRect().top)"
+    assert len(set(page.evaluate(tops))) == 3
+    page.close()
+
+
 def test_report_is_dark_in_the_dark_and_light_on_paper(chromium):
     from tightrope.optimize import design
     from tightrope.report.page import html_report

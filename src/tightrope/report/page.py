@@ -116,15 +116,20 @@ def published_report(publication: Publication) -> str:
     about = publication.about
     # Everything from outside is escaped: titles and names come from the user.
     parts = [f"<h1>{escape(publication.title)}</h1>", html_table(about.items())]
-    for table in publication.tables:
-        parts += [f"<h2>{escape(table.title)}</h2>"] if table.title else []
+    for place, table in enumerate(publication.tables):
+        later = publication.tables[place + 1 :]
+        title = f"<h2>{escape(table.title)}</h2>" if table.title else ""
         # A wide table scrolls by itself, not the page; the keyboard reaches all of it.
-        parts.append(f'<div class="scrolls" tabindex="0">{table.html}</div>')
-        parts += [f"<p>{escape(note)}</p>" for note in table.notes]
+        scrolls = f'<div class="scrolls" tabindex="0">{table.html}</div>'
+        parts.append(f"<section>{title}{scrolls}</section>")
+        # What is true of several tables is said once, behind the last of them.
+        own = [note for note in table.notes if not any(note in x.notes for x in later)]
+        parts += [f"<p>{escape(note)}</p>" for note in own]
     parts += [
         _figure(picture, "Each number with its interval")
         for picture in publication.pictures
     ]
+    parts.append('<div class="columns">')
     for margins, shares in publication.plans:
         parts += [
             "<h2>How ε was shared</h2><p>The numbers of all tables come from one estimate, so "
@@ -151,6 +156,7 @@ def published_report(publication: Publication) -> str:
         )
     if publication.receipts:
         parts.append(_citation(publication) + _receipts(publication.receipts))
+    parts.append("</div>")
     return _page(publication.title, parts)
 
 

@@ -141,6 +141,18 @@ def test_published_numbers_open_the_page_and_their_words_are_escaped():
     assert "<td>± 4</td>" in page
 
 
+def test_what_is_true_of_several_tables_is_said_once_behind_the_last_of_them():
+    both = "All tables come from one estimate."
+    tables = [
+        TextTable("sex", [["n"], ["17"]], [both, "Of the first."]),
+        TextTable("town", [["n"], ["18"]], [both]),
+    ]
+    page = published_report(Publication("People", tables, {}, {}))
+    assert page.count(both) == 1
+    places = [page.index(text) for text in ("<td>17", "Of the first.", "<td>18", both)]
+    assert places == sorted(places)
+
+
 def test_job_shows_its_shares_and_heat_maps():
     lines = [["sex", "yes", "no"], ["f", "1", "4"]]
     table = TextTable("sex × smokes", lines, heat={(0, 1): 0.25, (0, 2): 1.0})
