@@ -139,16 +139,19 @@ class Cells:
         size = self.size
         lengths = len(self.lengths)
         answers = np.arange(len(self.label))
-        far = self.codes(np.array([answer]), answers)[0].astype(np.int64)
+        from_answer = self.codes(np.array([answer]), answers)
+        far = from_answer[0].astype(np.int64)
         # One key for each pair of distance and cell: a histogram over both in one pass.
-        counts = np.bincount(far * size + self.label, minlength=lengths * size)
+        keys = far * size + self.label
+        counts = np.bincount(keys, minlength=lengths * size)
         return counts.reshape(lengths, size)
 
     @functools.cached_property
     def _layers(self) -> Floats | None:
         """The counts as floats, where they take less than the distances: a product is quicker."""
         entries = len(self.lengths) * self.size**2
-        fits = entries <= min(self.size * len(self.label), 20_000_000)
+        most = min(self.size * len(self.label), 20_000_000)
+        fits = entries <= most
         return self.counts.astype(np.float64) if fits else None
 
     def solve(self, alpha: float, b: Floats) -> Floats:
@@ -171,7 +174,8 @@ class Cells:
 
     def cramer(self, right: Sequence[int]) -> tuple[fmpz_poly, list[fmpz_poly]]:
         r"""Return D and all :math:`N_A` with :math:`Q\zeta = b` for :math:`\zeta_A = N_A / D`."""
-        return exact.cramer(list(self.counts), [int(x) for x in self.lengths], right)
+        lengths = [int(x) for x in self.lengths]
+        return exact.cramer(list(self.counts), lengths, right)
 
 
 def single_cells(graph: AnswerGraph) -> Cells:
@@ -208,7 +212,8 @@ def cells_of(graph: AnswerGraph) -> Cells:
         # Sums of random words tell different views apart; equal ones are checked below. An answer
         # sees its own cell at distance 0, so a view tells it too.
         words = random.integers(1, 2**63, size=(len(lengths), count), dtype=np.uint64)
-        label = np.unique(words[code, label].sum(axis=1), return_inverse=True)[1]
+        views = words[code, label].sum(axis=1)
+        label = np.unique(views, return_inverse=True)[1]
     first = np.unique(label, return_index=True)[1]
     # Cells are numbered by their first answer.
     label = np.argsort(np.argsort(first))[label]
@@ -253,7 +258,8 @@ def pieces(
     for a, b in zip(ends[::2], ends[1::2], strict=True):
         middle = (a + b) / 2
         below = exact.sign_at(bottom, middle)
-        holds.append(all(exact.sign_at(top, middle) * below >= 0 for top in tops))
+        signs = [exact.sign_at(top, middle) * below for top in tops]
+        holds.append(all(sign >= 0 for sign in signs))
 
     def holds_at(root: exact.Root) -> bool:
         """Whether ζ ≥ 0 at a root; where D vanishes, by a residual up to a tolerance."""
@@ -261,7 +267,8 @@ def pieces(
             from scipy.optimize import nnls
 
             scaled = np.asarray(right, float) / max(right)
-            return bool(nnls(cells.quotient(float(root)), scaled)[1] < tolerance)
+            residual = nnls(cells.quotient(float(root)), scaled)[1]
+            return bool(residual < tolerance)
         # The interval of a root holds no other, so signs at its end are signs at the root.
         below = exact.sign_at(bottom, root.low)
         return all(
@@ -339,14 +346,17 @@ def _in_fractions(
     q = alpha.denominator
     top = int(cells.lengths.max())
     # α^k q^top = p^k q^(top-k): integers
-    powers = [p ** int(k) * q ** (top - int(k)) for k in cells.lengths]
+    exponents = [int(k) for k in cells.lengths]
+    powers = [p**k * q ** (top - k) for k in exponents]
     matrix = np.tensordot(
         np.array(powers, dtype=object), cells.counts.astype(object), 1
     )
     numbers, below = exact.over_one(right)
-    solution = exact.solve(matrix, numbers[:, None] * q**top)
+    sides = numbers[:, None] * q**top
+    solution = exact.solve(matrix, sides)
     if solution is None:
         return None
     tops, bottom = solution
-    values = [Fraction(int(value), bottom * below) for value in tops[:, 0]]
+    denominator = bottom * below
+    values = [Fraction(int(value), denominator) for value in tops[:, 0]]
     return [values[cell] for cell in cells.label]

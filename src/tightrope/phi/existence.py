@@ -81,7 +81,10 @@ class Existence:
     @property
     def is_up_set(self) -> bool:
         """Whether every ε above the minimum works too."""
-        return len(self.intervals) == 1 and self.intervals[0][1] is None
+        if len(self.intervals) != 1:
+            return False
+        _, end = self.intervals[0]
+        return end is None
 
     def contains(self, epsilon: float) -> bool:
         """Whether an ε lies in one of the intervals."""
@@ -190,11 +193,13 @@ def _largest_row_sum(
     if graph.box and prior is None:
         # In the middle every ball is largest.
         sides = tuple(size for size, _ in graph.box)
-        middle = int(np.ravel_multi_index(tuple(side // 2 for side in sides), sides))
+        center = tuple(side // 2 for side in sides)
+        middle = int(np.ravel_multi_index(center, sides))
         # From ε = 1/2 on what lies beyond these is less than a rounding; below it these alone sum
         # to more than 2, and that is all that is asked.
         spheres = np.array(graph.ball_sizes(middle)[:300], np.float64)
-        return lambda alpha: float(spheres @ alpha ** np.arange(len(spheres)))
+        radii = np.arange(len(spheres))
+        return lambda alpha: float(spheres @ alpha**radii)
     structure = structure_of(graph)
     weights = np.ones(graph.size) if prior is None else prior
     return lambda alpha: float((structure.apply(alpha, weights) / weights).max())
@@ -210,9 +215,13 @@ def nearest_level(graph: AnswerGraph, epsilon: float, many: int = 50_000) -> flo
     if graph.size < many:
         return exists(graph).nearest(epsilon)
     least = smallest_entry(graph, enough=0.0)
+
     # From the dominance level on z ≥ 0 is certain: bisection has an end where it holds.
+    def holds(level: float) -> bool:
+        return least(level) >= 0
+
     high = max(epsilon, dominance_level(graph))
-    return _border(lambda level: least(level) >= 0, epsilon, high, accuracy=1e-5)
+    return _border(holds, epsilon, high, accuracy=1e-5)
 
 
 def smallest_entry(
@@ -284,9 +293,11 @@ def exact_levels(
     """
     intervals: list[Interval] = []
     # Pieces of (0, 1) in α, from its end: ε = -ln α grows the other way.
-    for low, high in reversed(pieces(cells, rhs or [1] * cells.size)):
+    right = rhs or [1] * cells.size
+    for low, high in reversed(pieces(cells, right)):
         start = -math.log(high) if float(high) < 1 else 0.0
-        intervals.append((start, -math.log(low) if float(low) else None))
+        end = -math.log(low) if float(low) else None
+        intervals.append((start, end))
     words = f"exact polynomials in α {where}"
     if any(start == end for start, end in intervals):
         words += "; single ε where Φ is singular by a numerical residual"
@@ -443,7 +454,8 @@ def sampled(
     else:
         start = low or 0.01
         accuracy = 1e-10
-        points = np.geomspace(start, max(min(stop, sure), start * 1.01), count).tolist()
+        last = max(min(stop, sure), start * 1.01)
+        points = np.geomspace(start, last, count).tolist()
         gap = max(b - a for a, b in itertools.pairwise(points))
         words = f"{len(points)} samples of the smallest entry, changes of sign narrowed down"
         narrow = accuracy
@@ -457,8 +469,10 @@ def sampled(
     ends = [points[0]] if known[0] else []
     for (a, before), (b, after) in itertools.pairwise(zip(points, known, strict=True)):
         if before != after:
-            ends.append(_border(holds, *((a, b) if after else (b, a)), narrow))
-    intervals = tuple(zip(ends[::2], [*ends[1::2], limit], strict=False))
+            bracket = (a, b) if after else (b, a)
+            ends.append(_border(holds, *bracket, narrow))
+    stops = [*ends[1::2], limit]
+    intervals = tuple(zip(ends[::2], stops, strict=False))
     searched = points[0], limit
     return Existence(intervals, words, accuracy, False, gap, searched, tolerance)
 
@@ -476,7 +490,9 @@ def _multiples(
     rounding = 1e-9
     first = math.ceil(start / step - rounding)
     last = math.ceil(stop / step - rounding)
-    return [round(k * step, 12) for k in range(max(first, 1), max(last, first) + 1)]
+    start = max(first, 1)
+    end = max(last, first)
+    return [round(k * step, 12) for k in range(start, end + 1)]
 
 
 # -- where Φ has no inverse ---------------------------------------------------------------
@@ -541,7 +557,8 @@ def singular_epsilons(graph: AnswerGraph, most_answers: int = 600) -> SingularLe
         )
     if unit and (single := single_cells(graph)).fit_exactly:
         # D of Cramer's rule is the determinant of Φ.
-        roots = exact.unit_roots([single.cramer([1] * single.size)[0]])
+        determinant, _ = single.cramer([1] * single.size)
+        roots = exact.unit_roots([determinant])
         levels = sorted(-math.log(root) for root in roots)
         return SingularLevels(tuple(levels), True, "roots of the determinant, exactly")
     return _by_inertia(DenseStructure(graph))
@@ -551,10 +568,14 @@ def _by_inertia(dense: DenseStructure, count: int = 200) -> SingularLevels:
     """Find where eigenvalues change their sign between samples of ε, by bisection."""
 
     def negative(epsilon: float) -> int:
-        return int((np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon))) < 0).sum())
+        eigenvalues = np.linalg.eigvalsh(dense.matrix(math.exp(-epsilon)))
+        return int((eigenvalues < 0).sum())
 
     def change(a: float, b: float, before: int) -> float:
-        return _border(lambda level: negative(level) != before, a, b, accuracy=1e-10)
+        def differs(level: float) -> bool:
+            return negative(level) != before
+
+        return _border(differs, a, b, accuracy=1e-10)
 
     points = np.geomspace(0.02, 8.0, count).tolist()
     samples = itertools.pairwise((point, negative(point)) for point in points)

@@ -155,7 +155,8 @@ class LatticeStructure(Structure):
         # Differences along a side: first those ahead, then those behind.
         steps = [np.r_[: side // 2 + 1, side // 2 + 1 - side : 0] for side in box]
         distance = self._rule(np.ix_(*steps))
-        powers = kind.type(alpha) ** np.arange(int(distance.max()) + 1)
+        lengths = np.arange(int(distance.max()) + 1)
+        powers = kind.type(alpha) ** lengths
         transform = scipy.fft.rfftn(powers[distance], workers=self.workers)
         # Distances are even in the differences, so the transform is real.
         return np.asarray(transform.real)
@@ -164,7 +165,8 @@ class LatticeStructure(Structure):
         r"""Return :math:`\Phi x` by Fourier transforms."""
         if x.ndim > 1:
             return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
-        return self._filter(x, self._kernel(alpha, self._box, x.dtype), self._box)
+        kernel = self._kernel(alpha, self._box, x.dtype)
+        return self._filter(x, kernel, self._box)
 
     def _filter(
         self, x: AnyArray, spectrum: AnyArray, box: tuple[int, ...]
@@ -174,7 +176,8 @@ class LatticeStructure(Structure):
         wave = scipy.fft.rfftn(grid, box, workers=self.workers)
         wave *= spectrum
         full = scipy.fft.irfftn(wave, box, workers=self.workers, overwrite_x=True)
-        part = full[tuple(slice(side) for side in self.shape)].ravel()
+        corner = tuple(slice(side) for side in self.shape)
+        part = full[corner].ravel()
         return np.ascontiguousarray(part[self.points])
 
     def solve(self, alpha: float, b: Floats) -> Floats:
@@ -196,7 +199,8 @@ class LatticeStructure(Structure):
         if floor is not None:
             # The circulant matrix of the box wrapped to a torus: its spectrum is one transform.
             circulant = self._kernel(alpha, self.shape, b.dtype)
-            inverse = 1 / np.maximum(circulant, circulant.max() * self.least_share)
+            smallest = circulant.max() * self.least_share
+            inverse = 1 / np.maximum(circulant, smallest)
             preconditioner = scipy.sparse.linalg.LinearOperator(
                 square,
                 matvec=lambda x: self._filter(x, inverse, self.shape),
@@ -231,7 +235,8 @@ class LatticeStructure(Structure):
 
     def _fits(self, alpha: float, x: AnyArray, b: AnyArray) -> bool:
         residual = self.apply(alpha, x) - b
-        return bool(np.abs(residual).max() <= self.residual * np.abs(b).max())
+        allowed = self.residual * np.abs(b).max()
+        return bool(np.abs(residual).max() <= allowed)
 
     @functools.cached_property
     def cells(self) -> Cells:
@@ -243,9 +248,11 @@ class LatticeStructure(Structure):
         [[0, 1, 0], [1, 2, 1], [0, 1, 0]]
         """
         shape = self.shape
-        points = np.indices(self.shape, np.int32).reshape(len(self.shape), -1)
+        places = np.indices(self.shape, np.int32)
+        points = places.reshape(len(self.shape), -1)
         # The distance of every coordinate from the nearer end.
-        near = np.minimum(points, np.array(shape)[:, None] - 1 - points)
+        last = np.array(shape)[:, None] - 1
+        near = np.minimum(points, last - points)
         # Axes with the same side and width may change places.
         kinds = list(zip(shape, self._widths, strict=True))
         for kind in set(kinds):
@@ -258,7 +265,8 @@ class LatticeStructure(Structure):
             apart = points[:, None, others] - points[:, some, None]
             return self._rule(list(apart)).astype(np.uint16)
 
-        farthest = int(self._rule([np.array(side - 1) for side in shape]))
+        corners = [np.array(side - 1) for side in shape]
+        farthest = int(self._rule(corners))
         return Cells(label, first, np.arange(farthest + 1.0), codes)
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
@@ -268,7 +276,9 @@ class LatticeStructure(Structure):
             if self.cells_are_quicker
             else None
         )
-        return super().least(alpha, enough) if folded is None else float(folded.min())
+        if folded is None:
+            return super().least(alpha, enough)
+        return float(folded.min())
 
     def is_singular(self, alpha: float) -> bool:
         """Whether the matrix of a small lattice is singular."""
@@ -317,7 +327,9 @@ class PlaneStructure(LatticeStructure):
         if len(box) != 2 or any(size < shortest or width != 1 for size, width in box):
             return None
         short, long = sorted(size for size, _ in box)
-        return super().of(graph) if long <= longest * short else None
+        if long > longest * short:
+            return None
+        return super().of(graph)
 
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
@@ -326,15 +338,16 @@ class PlaneStructure(LatticeStructure):
         place, shape = self._diagonals
         rate = x.dtype.type(alpha)
         wave = np.zeros(shape, x.dtype)
-        wave.ravel()[place[1:-1, 1:-1].ravel()] = x
+        inside = place[1:-1, 1:-1].ravel()
+        wave.ravel()[inside] = x
         # (1-α²) / |1-αU|², then the same for V: one recurrence each way along either diagonal.
         for _ in range(2):
             wave = _both_ways(rate, np.ascontiguousarray(wave.transpose(2, 1, 0)))
         seen = wave.ravel()[place]
         # 1 + 2α (cos θx + cos θy) / (1+α)²: a five-point stencil
         middle = seen[1:-1, 1:-1]
-        beside = seen[:-2, 1:-1] + seen[2:, 1:-1]
-        beside = beside + seen[1:-1, :-2] + seen[1:-1, 2:]
+        along_rows = seen[:-2, 1:-1] + seen[2:, 1:-1]
+        beside = along_rows + seen[1:-1, :-2] + seen[1:-1, 2:]
         weight = rate / (1 + rate) ** 2
         return np.asarray((middle + weight * beside).ravel())
 
@@ -401,9 +414,11 @@ class ShortRows:
         self._zone = 3 * near[0] + near[1]
         # Places and steps in a box with a margin that no step leaves.
         wide = shape[1] + 2 * MARGIN
-        self._place = (place[0] + MARGIN) * wide + place[1] + MARGIN
+        row = place[0] + MARGIN
+        self._place = row * wide + place[1] + MARGIN
         self._steps = STEPS @ (wide, 1)
-        labels = np.pad(self._label.reshape(shape), MARGIN, constant_values=-1).ravel()
+        grid = self._label.reshape(shape)
+        labels = np.pad(grid, MARGIN, constant_values=-1).ravel()
         # Rows, columns and places in the table of the entries that lie in the box.
         entries = []
         # Which entries are 0 does not depend on α.
@@ -411,8 +426,10 @@ class ShortRows:
             row = np.flatnonzero(self._zone == zone)[:, None]
             k = np.flatnonzero(used)
             column = labels[self._place[row] + self._steps[k]]
-            all_three = np.broadcast_arrays(row, column, zone * len(STEPS) + k)
-            entries.append([part[column >= 0] for part in all_three])
+            entry = zone * len(STEPS) + k
+            inside = column >= 0
+            all_three = np.broadcast_arrays(row, column, entry)
+            entries.append([part[inside] for part in all_three])
         self._entries = [np.concatenate(parts) for parts in zip(*entries, strict=True)]
 
     def combined(self, alpha: float, b: Floats) -> Floats:
@@ -421,7 +438,8 @@ class ShortRows:
         wide = np.pad(b.reshape(self._shape), MARGIN).ravel()
         out = np.zeros(len(self._zone))
         for k in np.flatnonzero(table.any(axis=0)):
-            out += table[self._zone, k] * wide[self._place + self._steps[k]]
+            targets = self._place + self._steps[k]
+            out += table[self._zone, k] * wide[targets]
         return out
 
     def at(self, alpha: float) -> scipy.sparse.csr_array:
@@ -435,7 +453,8 @@ class ShortRows:
     def solve(self, alpha: float, b: Floats, steps: int = 300) -> Floats | None:
         """Return x with Φx = b, or ``None`` when that takes too many steps."""
         steep = alpha > self.steep
-        few = len(self._zone) <= (self.most_eliminated if steep else self.eliminated)
+        most = self.most_eliminated if steep else self.eliminated
+        few = len(self._zone) <= most
         if steep and not few:
             return None
         short = self.at(alpha)
@@ -541,7 +560,8 @@ def symbol_floor(
     apart = np.meshgrid(*steps, indexing="ij", sparse=True)
     values = alpha ** _chebyshev(widths, apart).astype(np.float64)
     # |∂²f| ≤ Σ α^d Δ² along each axis: between two points of the grid f falls by at most gap.
-    bend = sum(float((values * a**2).sum()) for a in apart)
+    bends = [float((values * a**2).sum()) for a in apart]
+    bend = sum(bends)
     # A finer grid proves more; with many axes as many points as may be held together.
     shared = 1 << int(math.log2(most) / axes)
     points = {1: 1 << 16, 2: 1 << 10}.get(axes, shared)
@@ -566,10 +586,13 @@ def _outside(
     Shells beyond those added up are less than ``more`` adds: their powers are below e^-60 of the
     first one's.
     """
-    far = reach + np.arange(2 + int(60 / -math.log(alpha)))
+    faded = int(60 / -math.log(alpha))
+    far = reach + np.arange(2 + faded)
     # A ball of the maximum norm has Π_k (2·r·w_k + 1) points.
-    balls = np.prod(2.0 * np.multiply.outer(far, widths) + 1, axis=1)
-    return float(np.diff(balls) @ alpha ** far[1:]) * more
+    sides = 2.0 * np.multiply.outer(far, widths) + 1
+    balls = np.prod(sides, axis=1)
+    spheres = np.diff(balls)
+    return float(spheres @ alpha ** far[1:]) * more
 
 
 # -- sums: powers of a path ---------------------------------------------------------------
@@ -611,7 +634,8 @@ class PathPowerStructure(LatticeStructure):
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by one recurrence from the left and one from the right."""
         left = _one_sided(alpha, x, self.width)
-        right = _one_sided(alpha, x[::-1], self.width)[::-1]
+        backwards = _one_sided(alpha, x[::-1], self.width)
+        right = backwards[::-1]
         return x + left + right
 
     def solve(self, alpha: float, b: Floats) -> Floats:
@@ -627,7 +651,9 @@ class PathPowerStructure(LatticeStructure):
     def least(self, alpha: float, enough: float = -np.inf) -> float:
         """Return the smallest entry of z with Φz = 1, by its modes where they are apart."""
         modes = modes_of(self.size, self.width, alpha)
-        return super().least(alpha, enough) if modes is None else modes.least(enough)
+        if modes is None:
+            return super().least(alpha, enough)
+        return modes.least(enough)
 
 
 def _one_sided(alpha: Alpha, x: AnyArray, width: int) -> AnyArray:
@@ -642,7 +668,8 @@ def _one_sided(alpha: Alpha, x: AnyArray, width: int) -> AnyArray:
     padded[: len(x)] = x
     block = padded.reshape(blocks, width, -1)
     before = np.cumsum(block, axis=1) - block if width > 1 else np.zeros_like(block)
-    after = np.cumsum(block[:, ::-1], axis=1)[:, ::-1]
+    reversed_sums = np.cumsum(block[:, ::-1], axis=1)
+    after = reversed_sums[:, ::-1]
     before[1:] += after[:-1]
     rate = x.dtype.type(alpha)
     out = recurrence(rate, rate * before)
@@ -727,7 +754,8 @@ class Modes:
         far = self.size - 1 - places
         out = np.full(len(places), self.middle)
         for log, weight in zip(self.logs, self.weights, strict=True):
-            out += (weight * (np.exp(log * places) + np.exp(log * far))).real
+            both_ends = np.exp(log * places) + np.exp(log * far)
+            out += (weight * both_ends).real
         out[(places == 0) | (far == 0)] = self.first
         return out
 
@@ -742,7 +770,8 @@ class Modes:
         start = 1
         while start < half and least >= enough:
             stop = min(half, start + count)
-            least = min(least, float(self.entries(np.arange(start, stop)).min()))
+            entries = self.entries(np.arange(start, stop))
+            least = min(least, float(entries.min()))
             if self._faded(stop):
                 return min(least, self.middle)
             start = stop
@@ -773,7 +802,8 @@ def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | N
     one = roots - split
     other = roots + split
     # Of each pair r, 1/r the mode that does not grow.
-    logs = np.log(np.where(np.abs(one) <= np.abs(other), one, other))
+    decays = np.abs(one) <= np.abs(other)
+    logs = np.log(np.where(decays, one, other))
     # Rounding must not let a mode of modulus 1 grow over a million answers.
     logs = np.minimum(logs.real, 0) + 1j * logs.imag
     # The constant c of the rule: c + α (2w-1) c = 1 - α
@@ -781,17 +811,23 @@ def modes_of(size: int, width: int, alpha: float, widest: int = 64) -> Modes | N
     near = np.arange(1, 2 * width - 1)
     far = size - 1 - near
     # Every mode is there twice, falling from either end.
-    shapes = np.exp(np.outer(near, logs)) + np.exp(np.outer(far, logs))
+    falling = np.exp(np.outer(near, logs))
+    rising = np.exp(np.outer(far, logs))
+    shapes = falling + rising
     rows = _end_rows(alpha, width)
     # The entry at the end is no part of the rule: it has an unknown of its own.
-    matrix = np.hstack([rows[:, 1:] @ shapes, rows[:, :1]])
-    right = 1 - middle * rows[:, 1:].sum(axis=1)
+    first_column = rows[:, :1]
+    others = rows[:, 1:]
+    matrix = np.hstack([others @ shapes, first_column])
+    right = 1 - middle * others.sum(axis=1)
     try:
         *weights, first = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return None
     modes = Modes(size, float(first.real), middle, logs, np.array(weights))
-    return modes if _fits(modes, rows, width, alpha) else None
+    if not _fits(modes, rows, width, alpha):
+        return None
+    return modes
 
 
 def _end_rows(alpha: float, width: int) -> Floats:
@@ -817,7 +853,10 @@ def _fits(
     near = modes.entries(np.arange(3 * width))
     ends = rows @ near[: rows.shape[1]] - 1
     windows = np.lib.stride_tricks.sliding_window_view(near[1:], 2 * width - 1)
-    beyond = alpha * windows.sum(axis=1) + windows[:, width - 1] - (1 - alpha)
+    middles = windows[:, width - 1]
+    beyond = alpha * windows.sum(axis=1) + middles - (1 - alpha)
     scale = max(1.0, float(np.abs(near).max()))
-    worst = max(float(np.abs(ends).max()), float(np.abs(beyond).max()))
+    end_error = float(np.abs(ends).max())
+    rule_error = float(np.abs(beyond).max())
+    worst = max(end_error, rule_error)
     return bool(np.isfinite(near).all() and worst <= tolerance * scale)

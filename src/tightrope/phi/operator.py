@@ -82,7 +82,8 @@ class Solution:
         """The place and value of the smallest entry (the first of those equal up to rounding)."""
         smallest = float(self.values.min())
         rounding = 1e-12
-        near = smallest + rounding * float(np.abs(self.values).max())
+        largest = float(np.abs(self.values).max())
+        near = smallest + rounding * largest
         return int(np.argmax(self.values <= near)), smallest
 
     @property
@@ -91,7 +92,9 @@ class Solution:
         if self.error is None:
             return None
         smallest = self.least[1]
-        return None if abs(smallest) <= self.error else smallest > 0
+        if abs(smallest) <= self.error:
+            return None
+        return smallest > 0
 
 
 def nonnegative(matrix: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -106,8 +109,10 @@ def nonnegative(matrix: Floats, b: Floats) -> tuple[Floats, Floats]:
     """
     from scipy.optimize import nnls
 
-    x, _ = nnls(matrix, b, maxiter=30 * len(b) + 100)
-    return np.asarray(x), np.asarray(b - matrix @ x)
+    most_rounds = 30 * len(b) + 100
+    x, _ = nnls(matrix, b, maxiter=most_rounds)
+    residual = b - matrix @ x
+    return np.asarray(x), np.asarray(residual)
 
 
 class Phi:
@@ -153,11 +158,14 @@ class Phi:
         r""":math:`\alpha` in extended precision."""
         low, _ = enclosed(self.epsilon.multiple, self.epsilon.base, power=True)
         # The quotient of two rounded integers.
-        return np.longdouble(str(low.denominator)) / np.longdouble(str(low.numerator))
+        numerator = np.longdouble(str(low.numerator))
+        denominator = np.longdouble(str(low.denominator))
+        return denominator / numerator
 
     def row(self, i: int) -> Floats:
         r"""Return row i, :math:`\alpha^{d(i,\cdot)}`."""
-        return self.alpha ** self.graph.distances_from(i).astype(np.float64)
+        distances = self.graph.distances_from(i)
+        return self.alpha ** distances.astype(np.float64)
 
     @functools.cached_property
     def row_sums(self) -> Floats:
@@ -173,7 +181,8 @@ class Phi:
         """
         rounding = 1e-12
         # The largest sum of a row beside its diagonal, which is 1.
-        beside = float(self.row_sums.max()) * (1 + rounding) - 1
+        largest = float(self.row_sums.max())
+        beside = largest * (1 + rounding) - 1
         dominant = 1 / (1 - beside) if beside < 1 else None
         known = self.structure.inverse_norm(self.alpha)
         return min(
@@ -246,7 +255,8 @@ class Phi:
         with np.errstate(all="ignore"):
             for _ in range(refinements):
                 # x + Φ^{-1} (b - Φx): solved in doubles, the residual in extended precision
-                x = best + structure.solve(self.alpha, rest.astype(np.float64))
+                correction = structure.solve(self.alpha, rest.astype(np.float64))
+                x = best + correction
                 left = target - structure.apply(self.precise_alpha, x)
                 if not np.abs(left).max() < np.abs(rest).max():
                     break
@@ -260,7 +270,8 @@ class Phi:
                     break
         residual = float(np.abs(rest).max())
         scale = max(1.0, float(np.abs(b).max()))
-        small = residual <= tolerance * scale and np.abs(best).max() < largest * scale
+        bounded = np.abs(best).max() < largest * scale
+        small = residual <= tolerance * scale and bounded
         if not (small or proven) and self.size <= DenseStructure.limit:
             return self._all_solutions(b)
         if b.any() and not best.any():
@@ -274,7 +285,8 @@ class Phi:
 
     def _weight(self, x: AnyArray) -> AnyArray:
         """Return Φ|x|, relative to which products with Φ and solutions round."""
-        return self.structure.apply(self.alpha, np.abs(x).astype(np.float64))
+        sizes = np.abs(x).astype(np.float64)
+        return self.structure.apply(self.alpha, sizes)
 
     def _enough(
         self, x: AnyArray, b: AnyArray, share: float = 1e-12, units: int = 16
@@ -285,8 +297,9 @@ class Phi:
         A smaller one would prove nothing.
         """
         unit = float(np.finfo(np.float64).eps)
+        largest = max(1.0, float(np.abs(b).max()))
         rounding = units * unit * float(self._weight(x).max())
-        return max(share * max(1.0, float(np.abs(b).max())), rounding)
+        return max(share * largest, rounding)
 
     def _error(self, x: AnyArray, rest: AnyArray, units: int = 64) -> float | None:
         """Bound the distance of x from the true solution by the residual, or return ``None``.
@@ -299,7 +312,8 @@ class Phi:
             return None
         unit = float(np.finfo(np.longdouble).eps)
         steps = units + 2 * float(self.graph.diameter)
-        rounding = unit * steps * float(np.linalg.norm(self._weight(x)))
+        weight = float(np.linalg.norm(self._weight(x)))
+        rounding = unit * steps * weight
         residual = float(np.linalg.norm(rest.astype(np.float64)))
         doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
         # |x - x*|_∞ ≤ |Φ^{-1}|_2 (|b - Φx|_2 + its rounding), and x is rounded to doubles
@@ -312,13 +326,16 @@ class Phi:
         """
         matrix = self.matrix()
         values, vectors = np.linalg.eigh(matrix)
-        zero = np.abs(values) <= tolerance * np.abs(values).max()
+        largest = np.abs(values).max()
+        zero = np.abs(values) <= tolerance * largest
         kernel = vectors[:, zero]
         others = vectors[:, ~zero]
         # The solution of least norm, Σ (v·b / λ) v over the eigenvalues λ ≠ 0.
-        chosen = others @ ((others.T @ b) / values[~zero])
+        coordinates = (others.T @ b) / values[~zero]
+        chosen = others @ coordinates
         allowed = CONSISTENT_TOLERANCE * float(np.abs(b).max())
-        consistent = bool(np.abs(b - matrix @ chosen).max() <= allowed)
+        error = np.abs(b - matrix @ chosen).max()
+        consistent = bool(error <= allowed)
         if consistent and kernel.shape[1] and chosen.min() < 0:
             positive, left = nonnegative(matrix, b)
             if np.abs(left).max() <= allowed:
@@ -357,9 +374,11 @@ def reach_in_box(
     sizes, widths = np.array(box).T
     reached = weights.reshape(sizes)
     steps = 1
-    diameter = int(-((1 - sizes) // widths).min())
+    spans = -((1 - sizes) // widths)
+    diameter = int(spans.max())
     while steps <= diameter and (rate := alpha**steps) > 0:
-        windows = np.minimum(2 * widths * steps, 2 * sizes - 2) + 1
+        clipped = np.minimum(2 * widths * steps, 2 * sizes - 2)
+        windows = clipped + 1
         wide = maximum_filter(reached, tuple(windows.tolist()), mode="constant")
         # v^{2t} = max(v^t, α^t · max of v^t within t widths)
         reached = np.maximum(reached, rate * wide)
@@ -375,10 +394,12 @@ def _reach_by_search(graph: AnswerGraph, level: float, weights: Floats) -> Float
     # The search takes an entry of 0 for no edge, and no negative one: shift all first steps.
     shift = 1.0 + np.log(weights[seen].max()) if len(seen) else 0.0
     first = shift - np.log(weights[seen])
-    tails = np.concatenate([edges[:, 0], edges[:, 1], np.full(len(seen), n)])
+    sources = np.full(len(seen), n)
+    tails = np.concatenate([edges[:, 0], edges[:, 1], sources])
     heads = np.concatenate([edges[:, 1], edges[:, 0], seen])
     # Lengths ε·|e| turn products of powers of α into sums.
-    lengths = np.concatenate([np.tile(level * graph.edge_lengths(), 2), first])
+    along_edges = np.tile(level * graph.edge_lengths(), 2)
+    lengths = np.concatenate([along_edges, first])
     network = scipy.sparse.coo_array(
         (lengths, (tails, heads)), shape=(n + 1, n + 1)
     ).tocsr()

@@ -68,7 +68,8 @@ class Structure(ABC):
 
     def least(self, alpha: float, enough: float = -math.inf) -> float:
         r"""Return the smallest entry of z with :math:`\Phi z = 1`, or any below ``enough``."""
-        return float(self.solve(alpha, np.ones(self.size)).min())
+        ones = np.ones(self.size)
+        return float(self.solve(alpha, ones).min())
 
     def is_singular(self, alpha: float) -> bool:
         """Whether elimination meets a pivot that is zero to working accuracy."""
@@ -94,11 +95,13 @@ class CycleStructure(Structure):
     def _eigenvalues(self, alpha: Alpha, kind: Any) -> AnyArray:
         # The eigenvalues of a circulant matrix are the transform of its first row.
         gap = np.arange(self.size)
-        row = kind(alpha) ** np.minimum(gap, self.size - gap)
+        distance = np.minimum(gap, self.size - gap)
+        row = kind(alpha) ** distance
         return np.asarray(scipy.fft.rfft(row).real)
 
     def _filter(self, x: AnyArray, spectrum: AnyArray) -> AnyArray:
-        along = spectrum.reshape(-1, *[1] * (x.ndim - 1))
+        ones = [1] * (x.ndim - 1)
+        along = spectrum.reshape(-1, *ones)
         wave = scipy.fft.rfft(x, axis=0) * along
         return np.asarray(scipy.fft.irfft(wave, self.size, axis=0))
 
@@ -114,7 +117,8 @@ class CycleStructure(Structure):
         """Return the inverse of the smallest eigenvalue, less what rounding may have added."""
         # Twice the distance on a cycle is that of a subgraph of a cube: Φ is positive definite.
         values = self._eigenvalues(alpha, np.float64)
-        smallest = float(values.min() - rounding * values.max())
+        rounded = rounding * values.max()
+        smallest = float(values.min() - rounded)
         return 1 / smallest if smallest > 0 else math.inf
 
 
@@ -133,12 +137,14 @@ class CliqueStructure(Structure):
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`(1-\alpha)x + \alpha\sum x`."""
         rate = x.dtype.type(alpha)
-        return np.asarray((1 - rate) * x + rate * x.sum(axis=0))
+        total = x.sum(axis=0)
+        return np.asarray((1 - rate) * x + rate * total)
 
     def solve(self, alpha: float, b: Floats) -> Floats:
         """Subtract the common part and divide by 1-α."""
         # By Sherman and Morrison, Φ⁻¹b = (b - α/(1 + (n-1)α) Σb) / (1-α).
-        common = alpha / (1 + (self.size - 1) * alpha) * b.sum(axis=0)
+        shared = alpha / (1 + (self.size - 1) * alpha)
+        common = shared * b.sum(axis=0)
         return np.asarray((b - common) / (1 - alpha))
 
     def inverse_norm(self, alpha: float) -> float:
@@ -212,7 +218,8 @@ class DenseStructure(Structure):
 
     def matrix(self, alpha: Alpha, kind: Any = np.float64) -> AnyArray:
         """Return Φ as an array of the given kind of float."""
-        return np.asarray((kind(alpha) ** self.lengths)[self._code])
+        powers = kind(alpha) ** self.lengths
+        return np.asarray(powers[self._code])
 
     def apply(self, alpha: Alpha, x: AnyArray, block: int = 2_000_000) -> AnyArray:
         r"""Return :math:`\Phi x`, in blocks of rows with so many entries."""
@@ -243,7 +250,8 @@ class DenseStructure(Structure):
         """Whether the estimated reciprocal condition number leaves no digit."""
         factors, _ = self._factors(alpha)
         # Entries are positive: the largest sum of a column is the 1-norm.
-        largest = float(self.matrix(alpha).sum(axis=0).max())
+        column_sums = self.matrix(alpha).sum(axis=0)
+        largest = float(column_sums.max())
         reciprocal, _ = scipy.linalg.lapack.dgecon(factors, largest, norm="1")
         return bool(reciprocal < condition)
 
@@ -262,12 +270,15 @@ class DenseStructure(Structure):
             return None
         size = self.size
         unit = np.finfo(np.float64).eps
-        bound = float(np.abs(inverse).sum(axis=1).max())
+        row_sums = np.abs(inverse).sum(axis=1)
+        bound = float(row_sums.max())
         if not np.isfinite(bound):
             return None
         # Each product rounds by at most n units of |R||Φ|; Φ itself by two more units an entry.
-        rounding = (size + 4) * unit * bound * float(phi.sum(axis=1).max())
-        residual = np.abs(inverse @ phi - np.eye(size)).sum(axis=1).max() + rounding
+        largest = float(phi.sum(axis=1).max())
+        rounding = (size + 4) * unit * bound * largest
+        error = np.abs(inverse @ phi - np.eye(size))
+        residual = error.sum(axis=1).max() + rounding
         # Φ⁻¹ = (I - (I - RΦ))⁻¹ R: a Neumann series where the residual is below 1.
         return bound / (1 - residual) if residual < 1 else None
 
@@ -278,7 +289,8 @@ def distances_by_code(
     """Return the different distances and, for every pair, the place of its distance in them."""
     if np.issubdtype(distances.dtype, np.integer):
         small = distances.astype(np.uint16)
-        return np.arange(int(distances.max()) + 1, dtype=np.float64), small
+        count = int(distances.max()) + 1
+        return np.arange(count, dtype=np.float64), small
     lengths, code = np.unique(distances, return_inverse=True)
     return lengths, code.reshape(distances.shape)
 
@@ -364,29 +376,35 @@ class TreeStructure(Structure):
         ends = graph.edge_array()
         lengths = graph.edge_lengths()
         shape = (graph.size, graph.size)
-        edges = scipy.sparse.csr_array((lengths, (ends[:, 0], ends[:, 1])), shape=shape)
+        places = (ends[:, 0], ends[:, 1])
+        edges = scipy.sparse.csr_array((lengths, places), shape=shape)
         depth, self._parent = scipy.sparse.csgraph.dijkstra(
             edges, directed=False, indices=0, return_predecessors=True, unweighted=True
         )
         order = np.argsort(depth, kind="stable")
         self._children = order[1:]
-        self._levels = np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[1:]
+        deeper = np.flatnonzero(np.diff(depth[order])) + 1
+        self._levels = np.split(order, deeper)[1:]
         #: The length of the edge from every node to its parent; the root has none.
         self._above = np.zeros(graph.size)
         upwards = self._parent[ends[:, 0]] == ends[:, 1]
-        self._above[np.where(upwards, ends[:, 0], ends[:, 1])] = lengths
+        children = np.where(upwards, ends[:, 0], ends[:, 1])
+        self._above[children] = lengths
 
     def _rates(self, alpha: Alpha, kind: Any = np.float64) -> AnyArray:
         """Return for every node the α of the edge to its parent."""
-        return np.asarray(kind(alpha) ** self._above.astype(kind))
+        lengths = self._above.astype(kind)
+        return np.asarray(kind(alpha) ** lengths)
 
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by one sweep to the root and one away from it."""
-        rates = self._rates(alpha, x.dtype.type).reshape(-1, *[1] * (x.ndim - 1))
+        ones = [1] * (x.ndim - 1)
+        rates = self._rates(alpha, x.dtype.type).reshape(-1, *ones)
         # Leaf to root: below_i = Σ α^d(i,h) x_h over the subtree of i.
         below = x.copy()
         for level in reversed(self._levels):
-            np.add.at(below, self._parent[level], rates[level] * below[level])
+            moved = rates[level] * below[level]
+            np.add.at(below, self._parent[level], moved)
         out = below
         for level in self._levels:
             # out_c = a·(out_p - a·below_c) + below_c: what p has, less what came to it from c
@@ -399,9 +417,11 @@ class TreeStructure(Structure):
         """Multiply by the inverse, edge by edge."""
         child = self._children
         parent = self._parent[self._children]
-        rates = self._rates(alpha)[child].reshape(-1, *[1] * (b.ndim - 1))
+        ones = [1] * (b.ndim - 1)
+        rates = self._rates(alpha)[child].reshape(-1, *ones)
         # What is new at the child, b_c - a·b_p, over its variance 1 - a².
-        flow = (b[child] - rates * b[parent]) / (1 - rates**2)
+        new = b[child] - rates * b[parent]
+        flow = new / (1 - rates**2)
         out = np.zeros_like(b)
         out[0] = b[0]
         out[child] = flow
