@@ -85,7 +85,8 @@ class TradeOff:
         order = sorted(merged, key=lambda pair: fmpq(pair[0], sum(pair)))
         shared = math.gcd(*(c * n for pair, n in merged.items() for c in pair))
         for place, name in enumerate(("null", "other")):
-            row = tuple(pair[place] * merged[pair] // shared for pair in order)
+            counts = (pair[place] * merged[pair] for pair in order)
+            row = tuple(count // shared for count in counts)
             object.__setattr__(self, name, row)
 
     @classmethod
@@ -123,7 +124,8 @@ class TradeOff:
         total = max(q for row in rows for _, q in row) << 64
         for row in rows:
             row[:] = [p * (total // q) for p, q in row]
-            row[row.index(max(row))] += total - sum(row)
+            largest = row.index(max(row))
+            row[largest] += total - sum(row)
         return cls(tuple(rows[0]), tuple(rows[1]))
 
     @classmethod
@@ -191,7 +193,8 @@ class TradeOff:
         q = ratio.denominator
         # q t (1 - b/t - (p/q) a/t)
         both = [*self.points, *(point[::-1] for point in self.points)]
-        most = max(q * (t - b) - p * a for a, b in both)
+        excesses = [q * (t - b) - p * a for a, b in both]
+        most = max(excesses)
         return Fraction(most, q * t)
 
     def ratio(self, delta: float | Fraction | str = 0) -> Fraction | None:
@@ -260,8 +263,8 @@ class TradeOff:
 def _turns(a: Point, b: Point, c: Point) -> int:
     """Return whether the way from a by b to c turns to the left (positive) or to the right."""
     # The cross product of the two steps from a.
-    first = b[0] - a[0], b[1] - a[1]
-    second = c[0] - a[0], c[1] - a[1]
+    first = (b[0] - a[0], b[1] - a[1])
+    second = (c[0] - a[0], c[1] - a[1])
     return first[0] * second[1] - first[1] * second[0]
 
 

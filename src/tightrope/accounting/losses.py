@@ -107,7 +107,8 @@ class PrivacyLoss:
         atoms = [(1 - likely, -loss), (likely, loss)]
         if unit is None or (2 * loss / unit).denominator == 1:
             width = 2 * loss if unit is None else unit
-            gap = [0] * (int(2 * loss / width) - 1)
+            width_count = int(2 * loss / width)
+            gap = [0] * (width_count - 1)
             return cls(width, -loss, (_up(1 - likely), *gap, _up(likely)))
         return cls._placed(atoms, unit)
 
@@ -135,7 +136,8 @@ class PrivacyLoss:
             places[place + 1] += upper
         first = min(places)
         last = max(places)
-        masses = tuple(places[k] for k in range(first, last + 1))
+        span = range(first, last + 1)
+        masses = tuple(places[k] for k in span)
         return cls(unit, first * unit, masses, infinite)._trimmed()
 
     def compose(self, other: PrivacyLoss, *, most: int = 1 << 17) -> PrivacyLoss:
@@ -161,14 +163,17 @@ class PrivacyLoss:
                 f"losses compose on one grid, got units {self.unit} and {other.unit}"
             )
         # Losses add up: probabilities are convolved, exactly, and rounded up.
-        product = fmpz_poly(list(left.masses)) * fmpz_poly(list(right.masses))
+        left_masses = fmpz_poly(list(left.masses))
+        right_masses = fmpz_poly(list(right.masses))
+        product = left_masses * right_masses
         masses = tuple(
             -(-int(product[k]) >> PLACES) for k in range(max(product.degree(), 0) + 1)
         )
         # 1 - (1 - p)(1 - q)
         neither = left.infinite * right.infinite >> PLACES
         infinite = left.infinite + right.infinite - neither
-        both = PrivacyLoss(left.unit, left.low + right.low, masses, infinite)._trimmed()
+        low = left.low + right.low
+        both = PrivacyLoss(left.unit, low, masses, infinite)._trimmed()
         while len(both.masses) > most:
             both = both._coarser()
         return both
@@ -194,7 +199,8 @@ class PrivacyLoss:
             return Fraction(min(ONE, self.infinite), ONE)
         # e^(ε-ℓ) at the first loss above ε, then from place to place, rounded down
         excess = self.low + first * self.unit - limit
-        share = _down(_decay(excess)[0])
+        decay, _ = _decay(excess)
+        share = _down(decay)
         step = _down(_decay(self.unit)[0])
         total = self.infinite
         for mass in self.masses[first:]:
@@ -224,7 +230,8 @@ class PrivacyLoss:
                 # A - e^{ε-ℓ} C = δ at ε = ℓ - ln(C / (A - δ))
                 ratio = Fraction(beside, above - allowed)
                 level = self.low + k * self.unit
-                level -= enclosed(Fraction(1), max(ratio, Fraction(1)), power=False)[0]
+                inverse = max(ratio, Fraction(1))
+                level -= enclosed(Fraction(1), inverse, power=False)[0]
                 # Rounded up to thirty digits behind the point.
                 rounded = Fraction(math.ceil(level * 10**30), 10**30)
                 return max(Fraction(0), rounded)
@@ -239,9 +246,11 @@ class PrivacyLoss:
             len(from_below) - 1,
         )
         from_above = list(accumulate(reversed(self.masses)))
-        cut = next((k for k, mass in enumerate(from_above) if mass > limit), 0)
+        crossed = (k for k, mass in enumerate(from_above) if mass > limit)
+        cut = next(crossed, 0)
         last = max(first + 1, len(self.masses) - cut)
-        kept = [from_below[first], *self.masses[first + 1 : last]]
+        inner = self.masses[first + 1 : last]
+        kept = [from_below[first], *inner]
         return replace(
             self,
             low=self.low + first * self.unit,
@@ -252,7 +261,8 @@ class PrivacyLoss:
     def _coarser(self) -> PrivacyLoss:
         """Return the same on every second place: what is between goes to both sides of it."""
         # (1 - e^-u) / (1 - e^-2u) = 1 / (1 + e^-u), as in _placed
-        upper = _up(1 / (1 + _decay(self.unit)[0]))
+        decay, _ = _decay(self.unit)
+        upper = _up(1 / (1 + decay))
         masses = [0] * (len(self.masses) // 2 + 1)
         for k, mass in enumerate(self.masses):
             if k % 2:
@@ -292,7 +302,8 @@ def optimal_composition(
         raise InputError("a series has at least one release, got none")
     spans = [2 * _widest(what) for what, _ in known]
     over = math.lcm(*(span.denominator for span in spans))
-    unit = Fraction(math.gcd(*(int(span * over) for span in spans)), over)
+    numerators = (int(span * over) for span in spans)
+    unit = Fraction(math.gcd(*numerators), over)
     curved = any(isinstance(what, TradeOff) for what, _ in known)
     # The common measure of all spans is a grid on which no level is split; where it is too fine,
     # or curves need a finer one, the grid is chosen by the fineness.
@@ -327,7 +338,8 @@ def longest_series(level: Level, epsilon: Level, delta: float | Fraction | str) 
 
     while not exceeds(high):
         low, high = high, 2 * high
-    return low + bisect_left(range(low + 1, high), True, key=exceeds)
+    above = range(low + 1, high)
+    return low + bisect_left(above, True, key=exceeds)
 
 
 def _widest(what: Level | TradeOff) -> Fraction:

@@ -137,12 +137,15 @@ def most_powerful_test(
     # the left and end after finitely many.
     while True:
         missing = size - float(under @ chances)
-        better = start + missing / float(under @ slopes)
+        slope = float(under @ slopes)
+        better = start + missing / slope
         if not start < better:
             break
         start = better
         chances, slopes = _climb(start, first, n, level, spared)
-    return PrivateTest(chances, float(under @ chances), float(beside @ chances))
+    reached = float(under @ chances)
+    power = float(beside @ chances)
+    return PrivateTest(chances, reached, power)
 
 
 def _climb(
@@ -206,7 +209,8 @@ class Selection:
 
     def chance(self, people: int) -> Fraction:
         """Return the probability that a group of so many people is kept."""
-        return self.channel.fraction(min(people, self.channel.shape[0] - 1), 1)
+        row = min(people, self.channel.shape[0] - 1)
+        return self.channel.fraction(row, 1)
 
 
 def partition_selection(
@@ -233,7 +237,8 @@ def partition_selection(
     keep = steepest_chances(n, epsilon, delta, bits=bits)
     n = len(keep) - 1
     total = 1 << bits
-    weights = np.array([[total - chance, chance] for chance in keep], object)
+    rows = [[total - chance, chance] for chance in keep]
+    weights = np.array(rows, object)
     channel = IntegerChannel(weights, total, outputs=["drop", "keep"])
     level = Epsilon.of(epsilon)
     weight = Fraction(1, n + 1)
@@ -257,9 +262,11 @@ def partition_selection(
         passed = weight + upper[i] * alpha
         if keep[i - 1] <= turn:
             multiplier = (passed + lower[i]) / alpha
-            lower[i - 1] = Fraction(math.floor(multiplier * unit), unit)
+            rounded_down = math.floor(multiplier * unit)
+            lower[i - 1] = Fraction(rounded_down, unit)
         else:
-            upper[i - 1] = Fraction(math.floor(passed * unit), unit)
+            rounded_down = math.floor(passed * unit)
+            upper[i - 1] = Fraction(rounded_down, unit)
     prices = [
         upper[0] * alpha,
         *(lower[i - 1] * alpha - lower[i] for i in range(1, n + 1)),
@@ -267,6 +274,7 @@ def partition_selection(
     listed = [(0, i, i + 1, m) for i, m in enumerate(upper) if m]
     listed += [(1, i + 1, i, m) for i, m in enumerate(lower) if m]
     # A power of 2, because it also has to be a float.
-    least = math.ceil((lower[0] + prices[0]) / weight)
+    needed = (lower[0] + prices[0]) / weight
+    least = math.ceil(needed)
     price = 1 << least.bit_length()
     return Selection(channel, price, tuple(prices), tuple(listed))

@@ -112,7 +112,8 @@ class MarginAxis:
             for below in range(above, self.depth + 1):
                 inside = np.bincount(self.ancestors(below, above))
                 sizes.append(inside[owner])
-        _, kinds = np.unique(np.array(sizes), axis=1, return_inverse=True)
+        columns = np.array(sizes)
+        _, kinds = np.unique(columns, axis=1, return_inverse=True)
         return kinds.astype(np.int64)
 
     @functools.cache  # noqa: B019
@@ -202,7 +203,9 @@ class Domain:
         parents = {place: known for place, _, known in within}
 
         def depth(place: int) -> int:
-            return 1 + depth(outer[place]) if place in outer else 0
+            if place not in outer:
+                return 0
+            return 1 + depth(outer[place])
 
         columns = []
         # By depth: a column stands after the one that it is within.
@@ -301,16 +304,18 @@ class Domain:
         """
         own = self.in_order(names)
         sizes = [self.cells([name]) for name in own]
-        grid = np.indices(sizes).reshape(len(own), math.prod(sizes))
+        size = math.prod(sizes)
+        grid = np.indices(sizes).reshape(len(own), size)
         finest = {}
         for name, classes in zip(own, grid, strict=True):
             place, level = self._places[name]
             finest[place] = (level, classes)
-        columns = np.empty((math.prod(sizes), len(names)), np.int64)
+        columns = np.empty((size, len(names)), np.int64)
         for number, name in enumerate(names):
             place, above = self._places[name]
             level, classes = finest[place]
-            columns[:, number] = self.axes[place].ancestors(level, above)[classes]
+            owner = self.axes[place].ancestors(level, above)
+            columns[:, number] = owner[classes]
         return columns
 
     def kinds(self, names: Iterable[str]) -> NDArray[np.int64]:
@@ -327,7 +332,8 @@ class Domain:
         for axis, level in zip(self.axes, self.levels(names), strict=True):
             if level:
                 own = axis.kinds(level)
-                kinds = kinds[..., None] * (own.max() + 1) + own
+                count = own.max() + 1
+                kinds = kinds[..., None] * count + own
         return kinds
 
     def in_order(self, names: Sequence[str]) -> list[str]:
@@ -342,11 +348,13 @@ class Domain:
 
     def join(self, left: Iterable[str], right: Iterable[str]) -> Margin:
         """Return the coarsest margin that contains both."""
-        return self.names(tuple(map(max, self.levels(left), self.levels(right))))
+        levels = map(max, self.levels(left), self.levels(right))
+        return self.names(tuple(levels))
 
     def meet(self, left: Iterable[str], right: Iterable[str]) -> Margin:
         """Return the finest margin that both contain."""
-        return self.names(tuple(map(min, self.levels(left), self.levels(right))))
+        levels = map(min, self.levels(left), self.levels(right))
+        return self.names(tuple(levels))
 
     def closure(self, margins: Iterable[Iterable[str]]) -> list[Margin]:
         """Return every margin that one of these contains, the coarsest first.
@@ -367,7 +375,8 @@ class Domain:
         >>> Domain.of({"a": 2, "b": 3, "c": 2}).cover([["a"], ["a", "b"], ["c"], ["b", "a"]])
         [('a', 'b'), ('c',)]
         """
-        distinct = list(dict.fromkeys(self.margin(names) for names in margins))
+        ordered = (self.margin(names) for names in margins)
+        distinct = list(dict.fromkeys(ordered))
         maximal = []
         for margin in distinct:
             # Each contains itself: one that no other contains is contained once.
@@ -395,7 +404,8 @@ class Domain:
         array = np.asarray(table)
         behind = array.shape[len(self.shape(names)) :]
         full = array.reshape((*self.sizes(fine), *behind))
-        return self.add_up(full, fine, coarse).reshape((*self.shape(onto), *behind))
+        total = self.add_up(full, fine, coarse)
+        return total.reshape((*self.shape(onto), *behind))
 
     def add_up(self, table: NDArray[Any], fine: Levels, coarse: Levels) -> NDArray[Any]:
         """Add up cells, on arrays that keep every axis (of length 1 where summed over)."""
@@ -410,7 +420,8 @@ class Domain:
             shape[place] = axis.sizes[coarse[place]]
             total = np.zeros(shape, table.dtype)
             # total[owner[s]] += table[s] along this axis
-            np.add.at(np.moveaxis(total, place, 0), owner, np.moveaxis(table, place, 0))
+            into = np.moveaxis(total, place, 0)
+            np.add.at(into, owner, np.moveaxis(table, place, 0))
             table = total
         return table
 

@@ -69,7 +69,8 @@ class Estimates:
         """Return a published table as floats, correctly rounded."""
         whole, below = self.whole_parts(names, measure)
         # Up to 2^53 both are floats exactly, and one division rounds once.
-        if np.abs(whole).max(initial=0) < 1 << 53 and below < 1 << 53:
+        largest = np.abs(whole).max(initial=0)
+        if largest < 1 << 53 and below < 1 << 53:
             return whole.astype(np.float64) / below
         # Beyond it Python divides integers with correct rounding; NumPy would round twice.
         quotients = np.array([n / below for n in whole.flat], np.float64)
@@ -88,7 +89,8 @@ class Estimates:
         """Return the numerators of a published table, and their denominator."""
         key = (measure, self.plan.job.domain.margin(names))
         if key not in self.numerators:
-            published = ", ".join(" × ".join(m) or "total" for _, m in self.numerators)
+            names = [" × ".join(margin) or "total" for _, margin in self.numerators]
+            published = ", ".join(names)
             raise InputError(
                 f"the {measure} by {' × '.join(key[1]) or 'nothing'} is not published "
                 f"(published: {published})"
@@ -149,7 +151,8 @@ def _whole(table: ArrayLike, domain: Domain, margin: Margin) -> NDArray[Any]:
             f"{shape}, got {array.dtype} in {array.shape}"
         )
     sizes = domain.sizes(domain.levels(margin))
-    return array.reshape((*sizes, *array.shape[len(shape) :]))
+    behind = array.shape[len(shape) :]
+    return array.reshape((*sizes, *behind))
 
 
 def _averages(
@@ -159,11 +162,13 @@ def _averages(
     job = plan.job
     domain = job.domain
     # The weights sum to GRAIN, so no sum of cells times weights is above this.
-    largest = max(int(np.abs(table).max(initial=0)) * table.size for table in tables)
+    bounds = [int(np.abs(table).max(initial=0)) * table.size for table in tables]
+    largest = max(bounds)
     whole = np.int64 if largest * GRAIN < _MOST else object
     averages: dict[str, dict[Levels, NDArray[Any]]] = {m: {} for m in job.measures}
     if people is not None and COUNT in averages:
-        total = np.full((1,) * tables[0].ndim, people * GRAIN, object)
+        one_cell = (1,) * tables[0].ndim
+        total = np.full(one_cell, people * GRAIN, object)
         averages[COUNT][(0,) * len(domain.axes)] = total
     for (measure, levels), weights in plan.averages.items():
         # Σ_S μ_{S,T} sum_{S→T} y_S, times GRAIN
@@ -186,9 +191,11 @@ def _assemble(
     """
     below = math.prod(map(axis_denominator, domain.axes, published))
     coarser = [levels for levels in averages if all(map(int.__le__, levels, published))]
-    largest = max(int(np.abs(averages[levels]).max(initial=0)) for levels in coarser)
+    parts = [averages[levels] for levels in coarser]
+    largest = max(int(np.abs(part).max(initial=0)) for part in parts)
     # A residual at most doubles a number for each level, beside the scaling; then all are added.
-    bound = len(coarser) * 2 ** sum(published) * largest * below
+    doublings = 2 ** sum(published)
+    bound = len(coarser) * doublings * largest * below
     whole = object if bound >= _MOST else np.int64
     current = {levels: averages[levels].astype(whole) for levels in coarser}
     for dim, axis in enumerate(domain.axes):
@@ -211,7 +218,8 @@ def axis_denominator(axis: MarginAxis, level: int) -> int:
     >>> axis_denominator(axis, 1), axis_denominator(axis, 2)
     (4, 12)
     """
-    return math.lcm(*(k for above in range(level) for k in axis.leaves(above).tolist()))
+    sizes = (k for above in range(level) for k in axis.leaves(above).tolist())
+    return math.lcm(*sizes)
 
 
 def _residual(
@@ -241,6 +249,7 @@ def _residual(
     total = np.zeros(shape_above, array.dtype)
     # (id − spread∘sum): what the level above already says is taken away.
     owner = axis.ancestors(level, level - 1)
-    np.add.at(np.moveaxis(total, dim, 0), owner, np.moveaxis(array, dim, 0))
+    into = np.moveaxis(total, dim, 0)
+    np.add.at(into, owner, np.moveaxis(array, dim, 0))
     rest: NDArray[Any] = own - spread(total, level - 1)
     return rest

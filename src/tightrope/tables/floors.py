@@ -112,7 +112,8 @@ class JobFloor:
         step = _largest_step(self.job, self.roots)
         # 2α/(1 − α)² = 2x/(x − 1)² falls in x = e^ε: an x above e^ε is on the safe side.
         ratio = self.epsilon.ratio_above
-        return cells * step**2 * 2 * ratio / (ratio - 1) ** 2
+        variance = 2 * ratio / (ratio - 1) ** 2
+        return cells * step**2 * variance
 
     @property
     def error(self) -> float:
@@ -148,10 +149,12 @@ def residual_weights(job: Job) -> NDArray[Any]:
     for table in job.tables:
         cells = domain.cells(table.margin)
         weight = Fraction(table.weight) / total
-        squares[domain.levels(table.margin)] += weight * Fraction(full, cells**2)
+        levels = domain.levels(table.margin)
+        squares[levels] += weight * Fraction(full, cells**2)
     # g_T = Σ_{U ≥ T}: cumulative sums from the finest level down
     for dim in range(squares.ndim):
-        squares = np.flip(np.cumsum(np.flip(squares, dim), dim), dim)
+        flipped = np.cumsum(np.flip(squares, dim), dim)
+        squares = np.flip(flipped, dim)
     return squares
 
 

@@ -120,7 +120,8 @@ class ErrorLaw:
         if not any(a for part in self.parts for a, _ in part.terms):
             return Fraction(0)
         # Exactly, then rounded down: of a tail of 1e-8 a float confidence keeps eight digits.
-        tail = float((1 - Fraction(confidence)) / 2) * (1 - 1e-12)
+        exact_tail = (1 - Fraction(confidence)) / 2
+        tail = float(exact_tail) * (1 - 1e-12)
         return _Convolution(self, tail).margin()
 
 
@@ -156,11 +157,15 @@ class _Group:
     @property
     def mean(self) -> float:
         """The mean of N."""
-        return self.n * (self.up / (1 - self.up) - self.down / (1 - self.down))
+        rises = self.up / (1 - self.up)
+        falls = self.down / (1 - self.down)
+        return self.n * (rises - falls)
 
     def window(self) -> tuple[int, int]:
         """Return whole numbers beyond which N lies with probability ``OUTSIDE`` at most."""
-        return _window(self.log_mgf, -math.log(self.up), -math.log(self.down))
+        most = -math.log(self.up)
+        least = -math.log(self.down)
+        return _window(self.log_mgf, most, least)
 
     def law(self) -> tuple[Ints, Floats]:
         """Return whole numbers and their probabilities, wrapped around the window."""
@@ -168,7 +173,8 @@ class _Group:
         size = 1 << (high - low).bit_length()
         # P(N = x) = (1/M) Σ_ψ E e^{iψN} e^{−iψx} over the M-th roots of unity.
         angles = 2 * np.pi * np.arange(size) / size
-        masses = np.fft.fft(np.exp(self.log_cf(angles))).real / size
+        transform = np.fft.fft(np.exp(self.log_cf(angles)))
+        masses = transform.real / size
         numbers = np.arange(low, low + size)
         return numbers, masses[numbers % size]
 
@@ -181,10 +187,13 @@ def _window(
     By Chernoff any u gives a valid end: (log E e^{uN} − log OUTSIDE)/u. The generating function
     exists for −least < u < most.
     """
-    parts = 0.95 * 2.0 ** (-0.7 * np.arange(tries))
+    halvings = 0.7 * np.arange(tries)
+    parts = 0.95 * 2.0 ** (-halvings)
     outside = math.log(OUTSIDE)
-    above = min((log_mgf(u) - outside) / u for u in (parts * most).tolist())
-    below = max((log_mgf(-u) - outside) / -u for u in (parts * least).tolist())
+    positive = (parts * most).tolist()
+    negative = (parts * least).tolist()
+    above = min((log_mgf(u) - outside) / u for u in positive)
+    below = max((log_mgf(-u) - outside) / -u for u in negative)
     return math.floor(below), math.ceil(above)
 
 
@@ -278,7 +287,8 @@ def _log_zero(groups: Sequence[_Group]) -> float:
     # P(Σz = 0) is the mean of E e^{iψΣz} over the roots of unity, but for what wraps around.
     size = _sum_window(groups)
     angles = 2 * np.pi * np.arange(size) / size
-    cf = np.exp(sum(group.log_cf(angles) for group in groups))
+    log_cf = sum(group.log_cf(angles) for group in groups)
+    cf = np.exp(log_cf)
     return math.log(float(cf.real.mean()))
 
 
@@ -319,7 +329,8 @@ class _Convolution:
 
     def _best_tilt(self) -> float:
         """Return the θ of Chernoff's bound for the tail; any other one would be valid too."""
-        thetas = 0.8 * self.limit * 2.0 ** (-np.arange(16) / 2)
+        halvings = np.arange(16) / 2
+        thetas = 0.8 * self.limit * 2.0 ** (-halvings)
         log_tail = math.log(self.tail)
         # P(X ≥ t) ≤ E e^{θX} e^{−θt} is the tail at t = (log E e^{θX} − log tail) / θ.
         ends = [(self._log_mgf(theta) - log_tail) / theta for theta in thetas.tolist()]
@@ -367,19 +378,23 @@ class _Convolution:
         # Σ_{x ≥ t} q(x) e^{−θ(x − middle)}, from the right; masses below 0 are rounding errors.
         decay = np.exp(-theta * (values - middle))
         tilted = np.maximum(masses, 0) * decay
-        sums = np.cumsum(tilted[::-1])[::-1]
+        from_above = np.cumsum(tilted[::-1])
+        sums = from_above[::-1]
         # Each of the rounded terms is at most half a step away from its place.
         error = rounded * float(step) / 2
-        bound = (sums + slack * decay) * math.exp(theta * error) * (1 + 1e-9)
+        shift = math.exp(theta * error)
+        bound = (sums + slack * decay) * shift * (1 + 1e-9)
         # log P(X ≥ t) ≤ log bound + log E e^{θX} − θ·middle
         log_tails = np.log(bound) + self.log_mgf - theta * middle
         fits = log_tails <= math.log(self.tail)
         # The last place from the right at which the tail is still small enough.
         start = 0
         if not fits.all():
-            start = len(fits) - int(np.argmin(fits[::-1]))
+            tail_length = int(np.argmin(fits[::-1]))
+            start = len(fits) - tail_length
         last = int(places[min(start, size - 1)]) - 1
-        return max(last * step + rounded * step / 2, Fraction(0))
+        rounding = rounded * step / 2
+        return max(last * step + rounding, Fraction(0))
 
 
 def _most_tilt(part: TableNoise) -> float:
@@ -423,7 +438,9 @@ def _as_sums(part: _Tilted) -> tuple[list[_Sum], tuple[_Group, ...]]:
     high = min(numbers[-1], -others[0])
     chosen = np.arange(low, high + 1)
     # P(N₁ = x | N₁ + N₂ = 0) ∝ P(N₁ = x) · P(N₂ = −x); products below 0 are round-off.
-    product = masses[chosen - numbers[0]] * weights[-chosen - others[0]]
+    here = masses[chosen - numbers[0]]
+    opposite = weights[-chosen - others[0]]
+    product = here * opposite
     product = np.maximum(product, 0)
     coefficient = first.coefficient - second.coefficient
     return [_Sum(coefficient, chosen, product / product.sum())], ()
@@ -436,7 +453,8 @@ def _grid(
     most = JOINT_GRID if joint else GRID
     # The sum lies on the multiples of the greatest common divisor of its coefficients.
     denominator = math.lcm(*(a.denominator for a in coefficients))
-    numerator = math.gcd(*(int(a * denominator) for a in coefficients))
+    numerators = (int(a * denominator) for a in coefficients)
+    numerator = math.gcd(*numerators)
     lattice = Fraction(numerator, denominator)
     points = (width + 2) / lattice
     if points < most:
@@ -449,7 +467,8 @@ def _on_grid(coefficient: Fraction, numbers: Ints, step: Fraction, size: int) ->
     scaled = coefficient / step
     exact = numbers.astype(object) * scaled.numerator
     # Rounded to the nearest place, in whole numbers: ⌊x/d + 1/2⌋ = ⌊(2x + d)/2d⌋.
-    places = (2 * exact + scaled.denominator) // (2 * scaled.denominator)
+    doubled = 2 * exact + scaled.denominator
+    places = doubled // (2 * scaled.denominator)
     return np.asarray((places % size).astype(np.int64))
 
 
@@ -464,7 +483,8 @@ def _joint_spectrum(groups: Sequence[_Group], step: Fraction, size: int) -> Comp
     # Groups with the coefficient 0 stay at one place of the grid: only their angles matter.
     still = [group for group in groups if not group.coefficient]
     angles = 2 * np.pi * turns / around
-    factors = np.exp(sum(group.log_cf(angles) for group in still))
+    log_cf = sum(group.log_cf(angles) for group in still)
+    factors = np.exp(log_cf)
     laws = []
     for group in groups:
         if group.coefficient:
@@ -477,7 +497,8 @@ def _joint_spectrum(groups: Sequence[_Group], step: Fraction, size: int) -> Comp
         for places, numbers, masses in laws:
             # Reduced before it is multiplied by 2π: a large angle would lose digits.
             steps = turn * numbers % around
-            turned = masses * np.exp(2j * np.pi * steps / around)
+            waves = np.exp(2j * np.pi * steps / around)
+            turned = masses * waves
             real = np.bincount(places, turned.real, size)
             imaginary = np.bincount(places, turned.imag, size)
             product *= np.fft.fft(real + 1j * imaginary)
@@ -629,6 +650,7 @@ def _shares(
     leaves = int(axis.leaves(level)[own])
     parts = [Fraction(0)]
     for depth in range(common + 1):
-        above = int(axis.leaves(depth)[axis.ancestors(level, depth)[own]])
+        owners = axis.ancestors(level, depth)
+        above = int(axis.leaves(depth)[owners[own]])
         parts.append(Fraction(leaves, above) if depth <= shared else Fraction(0))
     return [here - before for before, here in itertools.pairwise(parts)]

@@ -122,7 +122,8 @@ class Relation:
     ) -> tuple[Floats, Floats]:
         """Return 1/v of many tables, and the derivatives by their ε."""
         scales = self.touched * widths
-        precision = 2 * np.sinh(epsilons / scales / 2) ** 2
+        halves = epsilons / scales / 2
+        precision = 2 * np.sinh(halves) ** 2
         slope = np.sinh(epsilons / scales) / scales
         joint = (cells >= 2) & (cells <= self.joint_cells) & (widths == 1)
         if joint.any():
@@ -154,7 +155,8 @@ def independent_excess(epsilon: float, cells: int) -> float:
     kappa = (1 + a * a) / (2 * a * (1 + a))
     if cells <= max(kappa, 1):
         return math.inf
-    ratio = cells * (cells + 1) / ((cells - 1) * (cells - kappa))
+    numerator = cells * (cells + 1)
+    ratio = numerator / ((cells - 1) * (cells - kappa))
     return math.sqrt(ratio) - 1
 
 

@@ -529,7 +529,8 @@ def axis_products(
     products = inside[finer] / (within[:, None] * within[None])
     sums = inside / within
     steps = np.eye(shared + 1) - np.eye(shared + 1, k=-1)  # e_l − e_{l−1}
-    gram = steps @ (products * leaves**2).mean(axis=2) @ steps.T
+    moments = (products * leaves**2).mean(axis=2)
+    gram = steps @ moments @ steps.T
     totals = steps @ (sums * leaves)
     return gram, totals @ totals.T / len(leaves)
 
@@ -552,7 +553,8 @@ class _Curves:
         widths: NDArray[Any],
     ) -> None:
         self.step = -self.LOWEST / (self.NODES - 1)
-        levels = epsilon * np.exp(np.linspace(self.LOWEST, 0, self.NODES))
+        logs = np.linspace(self.LOWEST, 0, self.NODES)
+        levels = epsilon * np.exp(logs)
         values = []
         for level in levels:
             everywhere = np.full(len(cells), level)
@@ -576,8 +578,10 @@ class _Curves:
         square = 3 * rise - 2 * first - last
         cube = first + last - 2 * rise
         # h(t) = start + first·t + square·t² + cube·t³, and its derivative by log share
-        precision = np.exp(start + t * (first + t * (square + t * cube)))
-        slope = (first + t * (2 * square + 3 * t * cube)) / self.step
+        logarithm = start + t * (first + t * (square + t * cube))
+        derivative = first + t * (2 * square + 3 * t * cube)
+        precision = np.exp(logarithm)
+        slope = derivative / self.step
         return precision, precision * slope / shares
 
 
@@ -621,7 +625,8 @@ class _ShareSearch:
             sizes = np.array(axis.sizes, np.float64)
             along = [1] * len(job.lattice)
             along[dim] = len(sizes)
-            self.dims = self.dims * np.diff(sizes, prepend=0).reshape(along)
+            added = np.diff(sizes, prepend=0).reshape(along)
+            self.dims = self.dims * added
             self.cells = self.cells * sizes.reshape(along)
         self.dims = np.broadcast_to(self.dims, shape).copy()
         for row, measure in enumerate(job.measures):
@@ -638,7 +643,8 @@ class _ShareSearch:
         self.candidates = self._candidates()
         self.places = tuple(np.array(self.candidates).T)
         self.sizes = self.cells[self.places[1:]].astype(np.int64)
-        widths = np.array([job.widths[job.measures[row]] for row in self.places[0]])
+        measures = [job.measures[row] for row in self.places[0]]
+        widths = np.array([job.widths[measure] for measure in measures])
         self.curves = _Curves(job.relation, epsilon, self.sizes, widths)
 
     def _candidates(self) -> list[tuple[int, ...]]:
@@ -659,8 +665,10 @@ class _ShareSearch:
     def starts(self) -> list[Floats]:
         """Return shares to start from: all margins of k levels, the published ones, all alike."""
         heights = np.array(self.places[1:]).sum(axis=0)
-        published = set(zip(*(part.tolist() for part in self.tables), strict=True))
-        cover = np.array([place in published for place in self.candidates], np.float64)
+        places = zip(*(part.tolist() for part in self.tables), strict=True)
+        published = set(places)
+        is_published = [place in published for place in self.candidates]
+        cover = np.array(is_published, np.float64)
         # A share of exactly 0 has no logarithm to descend in.
         starts = [(heights == height) + 1e-3 for height in np.unique(heights)]
         starts += [cover + 1e-3, np.ones(len(cover))]
@@ -677,16 +685,19 @@ class _ShareSearch:
         lambdas = np.maximum(_sums_above(lambdas), 1e-30)
         # Σ_{T ≤ U} dim T / λ_T for every margin U
         variances = _sums_below(self.dims / lambdas)
-        scale = self.weights * (self.inside / self.cells)[self.tables[1:]]
+        per_cell = self.inside / self.cells
+        scale = self.weights * per_cell[self.tables[1:]]
         errors = scale * variances[self.tables]
         # The mean of powers: its derivatives are those of a mean with other weights.
         # In parts of the largest: a table that is hardly measured has 1e30, to the 24th too much.
         largest = float(errors.max())
-        parts = np.sum((errors / largest) ** self.power)
+        relative = errors / largest
+        parts = np.sum(relative**self.power)
         value = largest * float(parts ** (1 / self.power))
         # Backward: ∂value/∂variance_U goes to all T ≤ U, ∂λ_T to all S ≥ T.
         costs = np.zeros(self.dims.shape)
-        np.add.at(costs, self.tables, scale * (errors / value) ** (self.power - 1))
+        powers = (errors / value) ** (self.power - 1)
+        np.add.at(costs, self.tables, scale * powers)
         costs = _sums_above(costs)
         # ∂(dim T / λ_T)/∂λ_T = −dim T / λ_T²
         costs = _sums_below(-costs * self.dims / lambdas**2)
@@ -702,7 +713,8 @@ class _ShareSearch:
             value, slopes = self.value(shares, chosen)
             # By the softmax, ∂f/∂logit_j = share_j (f_j − Σ share_i f_i).
             # The logarithm keeps steps alike at every size of the error.
-            return math.log(value), shares * (slopes - shares @ slopes) / value
+            gradient = shares * (slopes - shares @ slopes)
+            return math.log(value), gradient / value
 
         reached = minimize(
             objective,
@@ -760,7 +772,8 @@ class _ShareSearch:
         below = (measured[None, :, 1:] >= published[:, None, 1:]).all(axis=2)
         same = measured[None, :, 0] == published[:, None, 0]
         public = self.dims[self.tables] == 0
-        return bool(((below & same).any(axis=1) | public).all())
+        covered = (below & same).any(axis=1)
+        return bool((covered | public).all())
 
     def plan(self, parts: Mapping[int, int], level: Epsilon) -> JobPlan:
         """Return the plan with these shares."""

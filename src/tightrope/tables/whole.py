@@ -131,7 +131,8 @@ def _nearest(domain: Domain, targets: list[Any], steps: int) -> Floats:
     finest = domain.finest
     shape = domain.sizes(finest)
     largest = max(float(table.sum()) for _, table, _ in targets)
-    start = np.full(math.prod(shape), max(largest, 1.0) / math.prod(shape))
+    size = math.prod(shape)
+    start = np.full(size, max(largest, 1.0) / size)
 
     def objective(cells: Floats) -> tuple[float, Floats]:
         full = cells.reshape(shape)
@@ -140,7 +141,8 @@ def _nearest(domain: Domain, targets: list[Any], steps: int) -> Floats:
         for levels, table, weight in targets:
             # Σ weight·|margin − target|²/2, whose gradient is weight·(margin − target), lifted
             rest = domain.add_up(full, finest, levels) - table
-            value += weight * float((rest**2).sum()) / 2
+            square = float((rest**2).sum())
+            value += weight * square / 2
             slope += weight * _lifted(domain, rest, levels)
         return value, slope.ravel()
 
@@ -177,7 +179,8 @@ def _rounded(domain: Domain, near: Floats, targets: list[Any]) -> NDArray[np.int
         places = np.arange(table.size).reshape(table.shape)
         lifted = _lifted(domain, places, levels).ravel()
         owners.append(lifted[open_cells].tolist())
-        rests.append((domain.add_up(near, finest, levels) - table).ravel().tolist())
+        difference = domain.add_up(near, finest, levels) - table
+        rests.append(difference.ravel().tolist())
     weights = [weight for _, _, weight in targets]
     middle = sum(weights) / 2
     up = np.zeros(len(open_cells), np.int64)
@@ -207,9 +210,11 @@ def _add_people(
         for levels, table, weight in targets:
             rest = domain.add_up(cells, domain.finest, levels) - table
             slope += weight * _lifted(domain, rest, levels)
-        slope = np.where((cells > 0) | (step > 0), step * slope, np.inf)
+        allowed = (cells > 0) | (step > 0)
+        slope = np.where(allowed, step * slope, np.inf)
         # Many at once where many are missing: the best cells, one step each.
-        many = min(max(abs(missing) // 8, 1), cells.size)
+        share = max(abs(missing) // 8, 1)
+        many = min(share, cells.size)
         best = np.argpartition(slope.ravel(), many - 1)[:many]
         best = best[np.isfinite(slope.ravel()[best])]
         cells.ravel()[best] += step
