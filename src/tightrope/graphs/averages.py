@@ -70,7 +70,8 @@ class Means(AnswerGraph):
             np.flatnonzero(np.gcd(np.arange(k), k) == 1)
             for k in range(1, self.people + 1)
         ]
-        below = np.repeat(np.arange(1, self.people + 1), [len(top) for top in tops])
+        counts = [len(top) for top in tops]
+        below = np.repeat(np.arange(1, self.people + 1), counts)
         top = np.concatenate(tops)
         # Fractions are at least 1/u² apart, far more than the round-off of a quotient.
         order = np.argsort(top / below, kind="stable")
@@ -108,8 +109,11 @@ class Means(AnswerGraph):
 
     def _place(self, label: Any) -> int:
         # Adding 0 refuses texts, which Fraction would read.
-        mean = Fraction(label if isinstance(label, float) else label + Fraction(0))
-        return int(self._nodes(np.array(mean.numerator), np.array(mean.denominator)))
+        number = label if isinstance(label, float) else label + Fraction(0)
+        mean = Fraction(number)
+        numerator = np.array(mean.numerator)
+        denominator = np.array(mean.denominator)
+        return int(self._nodes(numerator, denominator))
 
     def neighbours(self, i: int) -> Ints:
         """Return the means after one person comes, goes or changes."""
@@ -124,8 +128,9 @@ class Means(AnswerGraph):
             new_sizes = (sizes + change)[:, None]
             # Who comes adds a value, who goes takes one away.
             possible = steps * change >= 0
-            fits = possible & (new_sizes >= 1) & (new_sizes <= self.people)
-            fits &= (new_sums >= 0) & (new_sums <= new_sizes * self.largest)
+            has_size = (new_sizes >= 1) & (new_sizes <= self.people)
+            has_sum = (new_sums >= 0) & (new_sums <= new_sizes * self.largest)
+            fits = possible & has_size & has_sum
             sizes_of = np.broadcast_to(new_sizes, new_sums.shape)
             near.append(self._nodes(new_sums[fits], sizes_of[fits]))
         return np.setdiff1d(np.concatenate(near), [i])
@@ -133,7 +138,8 @@ class Means(AnswerGraph):
     @property
     def listing_steps(self) -> int:
         """How many moves between sums the edges are taken from."""
-        states = self.largest * self.people * (self.people + 1) // 2 + self.people
+        sums = self.largest * self.people * (self.people + 1) // 2
+        states = sums + self.people
         return states * (self.largest + 1) * (1 + self.change)
 
     @functools.cached_property
@@ -151,9 +157,12 @@ class Means(AnswerGraph):
             sums = np.arange(k * self.largest + 1)
             start = sums[:, None]
             new_sums = np.add.outer(sums, values)
-            here = np.broadcast_to(self._nodes(start, np.array(k)), new_sums.shape)
+            from_sums = self._nodes(start, np.array(k))
+            here = np.broadcast_to(from_sums, new_sums.shape)
             # The sum grows by a value: of k + 1 people if somebody comes, of k if somebody changes.
-            for size in range(k if self.change else k + 1, min(k + 1, self.people) + 1):
+            smallest = k if self.change else k + 1
+            largest = min(k + 1, self.people)
+            for size in range(smallest, largest + 1):
                 fits = new_sums <= size * self.largest
                 from_node = here[fits]
                 to_node = self._nodes(new_sums[fits], np.array(size))
@@ -162,7 +171,8 @@ class Means(AnswerGraph):
                     from_node, to_node
                 )
                 keys.append(np.unique(pair[from_node != to_node]))
-        edges = np.unique(np.concatenate([np.zeros(0, np.int64), *keys]))
+        no_keys = np.zeros(0, np.int64)
+        edges = np.unique(np.concatenate([no_keys, *keys]))
         return ExplicitGraph(
             np.stack(np.divmod(edges, self.size), axis=1), size=self.size
         )
@@ -218,7 +228,8 @@ class MedianGraph(AnswerGraph):
         """
         v = self.largest
         bends = np.array([0, 2 * v // 3, v, 4 * v // 3, self.size])
-        places = np.add.outer(bends, np.arange(-5, 6)).clip(0, self.size - 1)
+        near = np.arange(-5, 6)
+        places = np.add.outer(bends, near).clip(0, self.size - 1)
         degrees = self._degree(places)
         return int(degrees.min()), int(degrees.max())
 
@@ -254,12 +265,14 @@ class AddRemoveMedians(MedianGraph):
         odd = low % 2 + high % 2
         # Two even nodes share the neighbour between their halves; an odd one needs a step to an
         # even one first, unless both are adjacent to the same.
-        cases = [i == j, adjacent, odd == 0, (odd == 2) & (high - low <= top)]
+        share_neighbour = (odd == 2) & (high - low <= top)
+        cases = [i == j, adjacent, odd == 0, share_neighbour]
         return np.select(cases, [0, 1, 2, 2], 1 + odd + ~joined)
 
     def _reaches(self, node: Any, other: Any) -> Any:
         half = node // 2
-        return (node % 2 == 0) & (half <= other) & (other <= half + self.largest)
+        is_even = node % 2 == 0
+        return is_even & (half <= other) & (other <= half + self.largest)
 
     def _degree(self, i: Any) -> Any:
         top = self.largest
@@ -289,7 +302,8 @@ class EitherMedians(MedianGraph):
     """
 
     def _far(self, i: Any, j: Any) -> Any:
-        near = ((i % 2 == 0) & (j % 2 == 0)) | (abs(i - j) <= self.largest)
+        both_even = (i % 2 == 0) & (j % 2 == 0)
+        near = both_even | (abs(i - j) <= self.largest)
         return np.where(i == j, 0, np.where(near, 1, 2))
 
     def _degree(self, i: Any) -> Any:

@@ -73,7 +73,8 @@ def check_each(
     """
     if not good.all():
         at = tuple(np.argwhere(~good)[0].tolist())
-        raise InputError(f"{must}, got {values[at]} {place.format(*at)}".rstrip())
+        where = place.format(*at)
+        raise InputError(f"{must}, got {values[at]} {where}".rstrip())
 
 
 def finite_array(
@@ -136,7 +137,8 @@ def check_labels(labels: Labels, count: int, what: str) -> tuple[Hashable, ...] 
         most = Counter(labels).most_common(1)
     except TypeError:
         raise InputError(f"{what} must be hashable, got {list(labels)[:5]!r}") from None
-    twice = next((f"{label!r} twice" for label, times in most if times > 1), "")
+    repeated = (f"{label!r} twice" for label, times in most if times > 1)
+    twice = next(repeated, "")
     if twice or len(labels) != count:
         raise InputError(
             f"{what} must be {count} different labels, got {twice or len(labels)}"
@@ -312,7 +314,9 @@ class AnswerGraph(ABC):
     def box(self) -> tuple[Pair, ...] | None:
         """Size and width of each side, where nodes within all widths are adjacent."""
         rule = self.rule
-        return rule[1:] if rule is not None and rule[0] == "box" else None
+        if rule is None or rule[0] != "box":
+            return None
+        return rule[1:]
 
     def lattice(self) -> BoxEmbedding | None:
         """Return the nodes as points of a box in which distance depends on differences alone.
@@ -342,7 +346,8 @@ class AnswerGraph(ABC):
         # Geometric noise with one step of ε·length/(j − i) is private on all edges iff on this one.
         edges = self.edge_array()
         lengths = self.edge_lengths()
-        e = int(((edges[:, 1] - edges[:, 0]) / lengths).argmax())
+        slopes = (edges[:, 1] - edges[:, 0]) / lengths
+        e = int(slopes.argmax())
         return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
 
     def nearby_maxima(self, values: AnyArray) -> AnyArray:
@@ -359,7 +364,8 @@ class AnswerGraph(ABC):
         """
         # A ball in the maximum norm is a product of intervals: take maxima axis by axis.
         box = self.box or ()
-        maxima = values.reshape(*(size for size, _ in box), *values.shape[1:])
+        sides = (size for size, _ in box)
+        maxima = values.reshape(*sides, *values.shape[1:])
         for axis, (size, wide) in enumerate(box):
             width = min(wide, size - 1)
             ahead = np.moveaxis(maxima, axis, 0)
@@ -469,7 +475,9 @@ class AnswerGraph(ABC):
         """Return the number of neighbours of a node."""
         self._check_node(i)
         known = self._degree(int(i))
-        return len(self.neighbours(i)) if known is None else int(known)
+        if known is None:
+            return len(self.neighbours(i))
+        return int(known)
 
     @functools.cached_property
     def degrees(self) -> Ints:
@@ -561,8 +569,10 @@ class AnswerGraph(ABC):
         later = [
             near[near > i] for i in range(self.size) for near in (self.neighbours(i),)
         ]
-        first = np.repeat(np.arange(self.size), [len(near) for near in later])
-        return frozen(np.stack([first, np.concatenate(later)], axis=1).astype(np.int64))
+        counts = [len(near) for near in later]
+        first = np.repeat(np.arange(self.size), counts)
+        edges = np.stack([first, np.concatenate(later)], axis=1)
+        return frozen(edges.astype(np.int64))
 
     @property
     def listing_steps(self) -> int:
@@ -577,7 +587,8 @@ class AnswerGraph(ABC):
     def distance_matrix(self) -> AnyArray:
         """Return all distances as an n × n array (read-only)."""
         self._check_matrix("the distance matrix")
-        return frozen(np.stack([self.distances_from(i) for i in range(self.size)]))
+        rows = [self.distances_from(i) for i in range(self.size)]
+        return frozen(np.stack(rows))
 
     def explicit(self) -> ExplicitGraph:
         """Return the same graph with its edges listed."""

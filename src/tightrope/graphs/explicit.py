@@ -136,7 +136,8 @@ def largest_distance(adjacency: csr_array, lengths: bool) -> float:
     # The middle between two far ends is the centre; so may be the node with most neighbours.
     hub = search(int(np.diff(adjacency.indptr).argmax()))
     end = search(int(hub.argmax()))
-    middle = search(int(np.maximum(end, search(int(end.argmax()))).argmin()))
+    far_end = search(int(end.argmax()))
+    middle = search(int(np.maximum(end, far_end).argmin()))
     centre = min(hub, middle, key=lambda row: float(row.max()))
     for node in np.argsort(-centre, kind="stable").tolist():
         # All nodes left are within best/2 of the centre, hence within best of each other.
@@ -198,7 +199,8 @@ class ExplicitGraph(LabelledGraph):
         self._edges = frozen(ends[order])
         self._lengths = frozen(weights[order])
         # Both directions of every edge: a row of the matrix is a neighbourhood.
-        both = np.concatenate([self._edges, self._edges[:, ::-1]])
+        backwards = self._edges[:, ::-1]
+        both = np.concatenate([self._edges, backwards])
         self.adjacency: csr_array = csr_array(
             (np.tile(self._lengths, 2), (both[:, 0], both[:, 1])),
             shape=(self.size, self.size),
@@ -259,8 +261,10 @@ class ExplicitGraph(LabelledGraph):
         # Node and neighbours are consecutive exactly when they span as many places as they are.
         low = np.arange(self.size)
         high = np.arange(self.size)
-        np.minimum.at(low, self._edges[:, 1], self._edges[:, 0])
-        np.maximum.at(high, self._edges[:, 0], self._edges[:, 1])
+        begin = self._edges[:, 0]
+        end = self._edges[:, 1]
+        np.minimum.at(low, end, begin)
+        np.maximum.at(high, begin, end)
         return bool((high - low == self.degrees).all())
 
     def distance(self, i: int, j: int) -> float:
@@ -277,7 +281,8 @@ class ExplicitGraph(LabelledGraph):
         # `_distances` would take n² entries here.
         # Rows of a large graph are not kept, but callers often ask for the same one again.
         if self._last_row is None or self._last_row[0] != i:
-            self._last_row = int(i), distances(self.adjacency, self.has_lengths, int(i))
+            row = distances(self.adjacency, self.has_lengths, int(i))
+            self._last_row = int(i), row
         return self._last_row[1]
 
     @functools.cached_property
@@ -298,7 +303,8 @@ class ExplicitGraph(LabelledGraph):
         return np.asarray(ends, np.int64)
 
     def _degree(self, i: Any) -> Any:
-        return self.adjacency.indptr[i + 1] - self.adjacency.indptr[i]
+        starts = self.adjacency.indptr
+        return starts[i + 1] - starts[i]
 
     @property
     def edge_count(self) -> int:
@@ -330,12 +336,14 @@ class ExplicitGraph(LabelledGraph):
     # -- validation -----------------------------------------------------------------------
 
     def _check_edge_list(self, ends: Ints) -> None:
-        outside = ends[(ends < 0) | (ends >= self.size)]
+        is_outside = (ends < 0) | (ends >= self.size)
+        outside = ends[is_outside]
         if len(outside):
             raise InputError(
                 f"edges must join nodes 0 … {self.size - 1}, got node {outside[0]}"
             )
-        loops = ends[ends[:, 0] == ends[:, 1], 0]
+        is_loop = ends[:, 0] == ends[:, 1]
+        loops = ends[is_loop, 0]
         if len(loops):
             raise InputError(
                 f"an edge must join two different answers, got one from {self.label(loops[0])!r} "
@@ -345,7 +353,8 @@ class ExplicitGraph(LabelledGraph):
         numbers = np.sort(ends, axis=1) @ [self.size, 1]
         keys, counts = np.unique(numbers, return_counts=True)
         if (counts > 1).any():
-            i, j = divmod(int(keys[counts > 1][0]), self.size)
+            twice = int(keys[counts > 1][0])
+            i, j = divmod(twice, self.size)
             raise InputError(
                 f"each edge must be given once, got {self.label(i)!r} – {self.label(j)!r} again"
             )
@@ -355,7 +364,8 @@ class ExplicitGraph(LabelledGraph):
 
         parts, part = connected_components(self.adjacency, directed=False)
         if parts > 1:
-            other = int(np.flatnonzero(part != part[0])[0])
+            separate = np.flatnonzero(part != part[0])
+            other = int(separate[0])
             raise InputError(
                 f"an answer graph must be connected, got {parts} parts: no way from "
                 f"{self.label(0)!r} to {self.label(other)!r}"
@@ -373,7 +383,8 @@ def _edge_ends(edges: ArrayLike | Iterable[Pair]) -> Ints:
     if ends.ndim != 2 or ends.shape[1] != 2:
         raise InputError(f"edges must be pairs of node indices, got shape {ends.shape}")
     # Floats up to 2^53 are exact; the comparison also refuses NaN.
-    bad = ends[~(np.abs(ends) <= 2.0**53) | (ends != np.floor(ends))]
+    is_exact = np.abs(ends) <= 2.0**53
+    bad = ends[~is_exact | (ends != np.floor(ends))]
     if len(bad):
         raise InputError(f"edges must be pairs of whole node indices, got {bad[0]}")
     return ends.astype(np.int64)

@@ -222,13 +222,16 @@ def _csv_text(graph: ExplicitGraph, path: FilePath) -> str:
     buffer = io.StringIO()
     rows = csv.writer(buffer, lineterminator="\n")
     rows.writerow(columns)
-    seen = list(dict.fromkeys(node for edge in edges for node in edge))
+    listed = (node for edge in edges for node in edge)
+    seen = list(dict.fromkeys(listed))
     # Nodes are numbered in the order in which they come: name them first where edges do not.
     if seen != list(range(graph.size)):
-        rows.writerows([name, *[""] * (len(columns) - 1)] for name in names)
+        empty = [""] * (len(columns) - 1)
+        rows.writerows([name, *empty] for name in names)
     for (i, j), length in zip(edges, graph.edge_lengths().tolist(), strict=True):
         # repr is the shortest decimal that reads back as the same float.
-        rows.writerow([names[i], names[j], repr(length)][: len(columns)])
+        row = [names[i], names[j], repr(length)]
+        rows.writerow(row[: len(columns)])
     return buffer.getvalue()
 
 
@@ -264,8 +267,10 @@ def _read_json(path: FilePath) -> ExplicitGraph:
             raise InputError(
                 f"{place}: a length must be a number, got {shortened(length)}"
             )
-        ends = (_json_label(edge[0], place), _json_label(edge[1], place))
-        listing.edge(*ends, number(str(length), place, "a length"), place)
+        begin = _json_label(edge[0], place)
+        end = _json_label(edge[1], place)
+        length = number(str(length), place, "a length")
+        listing.edge(begin, end, length, place)
     return listing.graph(typed=True)
 
 
@@ -286,7 +291,8 @@ def _json_text(graph: ExplicitGraph, path: FilePath) -> str:
         )
 
     labels = graph.labels
-    edges: list[Any] = [[labels[i], labels[j]] for i, j in graph.edge_array().tolist()]
+    edge_list = graph.edge_array().tolist()
+    edges: list[Any] = [[labels[i], labels[j]] for i, j in edge_list]
     if graph.has_lengths:
         for edge, length in zip(edges, graph.edge_lengths().tolist(), strict=True):
             edge.append(length)
@@ -308,7 +314,8 @@ def _read_graphml(path: FilePath) -> ExplicitGraph:
         # With a key for each edge, one that is given twice is not lost.
         parsed = networkx.parse_graphml(text, force_multigraph=True)
     except (networkx.NetworkXError, KeyError, ValueError) as wrong:
-        raise InputError(f"{path}: this is not GraphML: {str(wrong)[:100]}") from None
+        reason = str(wrong)[:100]
+        raise InputError(f"{path}: this is not GraphML: {reason}") from None
     if parsed.is_directed():
         raise InputError(f"{path}: an answer graph must be undirected")
     labels = dict(parsed.nodes(data="label"))
@@ -405,13 +412,15 @@ def _graphml_text(graph: ExplicitGraph, path: FilePath) -> str:
             raise _only_json(path, name, "holds a character that XML does not allow")
     drawn: networkx.Graph[str] = networkx.Graph()
     # Labels may not be valid ids, so nodes get ids of their own.
-    drawn.add_nodes_from((f"n{i}", {"label": name}) for i, name in enumerate(names))
+    named = enumerate(names)
+    drawn.add_nodes_from((f"n{i}", {"label": name}) for i, name in named)
     lengths = (
         graph.edge_lengths().tolist()
         if graph.has_lengths
         else [None] * graph.edge_count
     )
-    for (i, j), length in zip(graph.edge_array().tolist(), lengths, strict=True):
+    edges = graph.edge_array().tolist()
+    for (i, j), length in zip(edges, lengths, strict=True):
         drawn.add_edge(
             f"n{i}", f"n{j}", **({} if length is None else {"length": length})
         )
@@ -461,7 +470,8 @@ def read_points(path: FilePath, metric: str = "euclidean") -> PointsGraph:
     seen: dict[str, int] = {}
     for line, row in rows if names is None else rows[1:]:
         place = f"{path}:{line}"
-        points.append([number(row[k], place, "a coordinate") for k in columns])
+        coordinates = [number(row[k], place, "a coordinate") for k in columns]
+        points.append(coordinates)
         if label_column is not None:
             label = row[label_column]
             if not label:

@@ -37,7 +37,8 @@ class HistogramGraph(AnswerGraph):
         self._bins = bins = self.classes + int(bool(absent))
         small, large = sorted((self.people, bins))
         # C(n + k, k) ≤ (e (n + k) / k)^k bounds the digits of the number of histograms.
-        digits = small * math.log10((large + small) / small * math.e)
+        base = (large + small) / small * math.e
+        digits = small * math.log10(base)
         check_written(digits, 1, self.name)
         self.size = comb(self.people + bins - 1, bins - 1)
 
@@ -55,7 +56,8 @@ class HistogramGraph(AnswerGraph):
             ways = comb(left + behind, behind)
             smaller = partial(_smaller_first, ways, left, behind)
             # The number of smaller histograms rises with the count, so bisection finds it.
-            count = bisect_right(range(left + 1), rest, key=smaller) - 1
+            choices = range(left + 1)
+            count = bisect_right(choices, rest, key=smaller) - 1
             rest -= smaller(count)
             left -= count
             counts.append(count)
@@ -65,7 +67,8 @@ class HistogramGraph(AnswerGraph):
         """Return the node with these counts, the absent people (if any) as the last one."""
         number = 0
         left = self.people
-        for behind, count in zip(range(self._bins - 1, 0, -1), vector, strict=False):
+        bins_behind = range(self._bins - 1, 0, -1)
+        for behind, count in zip(bins_behind, vector, strict=False):
             # The rank: histograms that agree so far and have less here come first.
             number += _smaller_first(
                 comb(left + behind, behind), left, behind, int(count)
@@ -157,14 +160,17 @@ class HistogramGraph(AnswerGraph):
         """The degrees with everybody in one class, and with as many filled as people allow."""
         # A filled class can give a person to each class it may move to.
         choices = np.sort(self._choices)
-        return int(choices[0]), int(choices[-self.people :].sum())
+        least = int(choices[0])
+        most = int(choices[-self.people :].sum())
+        return least, most
 
     @property
     def edge_count(self) -> int:
         """Half the moves: in so many histograms there is somebody in a class."""
         # One person in the class, the other n - 1 anywhere: C(n - 1 + m - 1, m - 1).
         filled = comb(self.people + self._bins - 2, self._bins - 1)
-        return filled * int(self._choices.sum()) // 2
+        degrees = filled * int(self._choices.sum())
+        return degrees // 2
 
 
 class Histograms(HistogramGraph):
@@ -208,7 +214,8 @@ class Histograms(HistogramGraph):
     def rule(self) -> GraphRule:
         """The number of people and of classes; two classes are a path, one person a clique."""
         if self._bins <= 2 or self.people == 1:
-            return box_rule((self.size, 1 if self._bins <= 2 else self.size))
+            side = 1 if self._bins <= 2 else self.size
+            return box_rule((self.size, side))
         return "histograms", self.people, self._bins
 
     @property
@@ -284,11 +291,13 @@ class AddRemoveHistograms(HistogramGraph):
 
     def _apart(self, gaps: Ints) -> Any:
         # ‖x − y‖₁ without the absent people.
-        return np.abs(gaps[..., :-1]).sum(axis=-1)
+        present = gaps[..., :-1]
+        return np.abs(present).sum(axis=-1)
 
     @property
     def _choices(self) -> Ints:
-        return np.array([1] * self.classes + [self.classes])
+        ones = [1] * self.classes
+        return np.array([*ones, self.classes])
 
     def _takers(self, give: int) -> Iterable[int]:
         return range(self.classes) if give == self.classes else [self.classes]
@@ -302,8 +311,10 @@ class AddRemoveHistograms(HistogramGraph):
 def _moved_people(gaps: Sequence[AnyArray]) -> Ints:
     """Return the distance of histograms from the differences in all classes but the last."""
     # max(Σ(x − y)⁺, Σ(y − x)⁺): the last class takes up the difference.
-    more = functools.reduce(np.add, [np.maximum(gap, 0) for gap in gaps])
-    less = functools.reduce(np.add, [np.maximum(-gap, 0) for gap in gaps])
+    rises = [np.maximum(gap, 0) for gap in gaps]
+    falls = [np.maximum(-gap, 0) for gap in gaps]
+    more = functools.reduce(np.add, rises)
+    less = functools.reduce(np.add, falls)
     return np.asarray(np.maximum(more, less))
 
 

@@ -44,7 +44,8 @@ class Coset:
     def graph(self) -> PathPower:
         """The distances between the answers."""
         last = len(self.answers) - 1
-        return PathPower(last + 1, max(1, min(self.steps, last)))
+        width = max(1, min(self.steps, last))
+        return PathPower(last + 1, width)
 
 
 def width_of_line(graph: AnswerGraph) -> int | None:
@@ -153,16 +154,21 @@ class PathPower(AnswerGraph):
         )
 
     def _degree(self, i: Any) -> Any:
-        return np.minimum(i, self.width) + np.minimum(self.size - 1 - i, self.width)
+        before = np.minimum(i, self.width)
+        after = np.minimum(self.size - 1 - i, self.width)
+        return before + after
 
     def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
         self._check_edges()
         # Node i has min(w, n − 1 − i) later neighbours, numbered i + 1, i + 2, …
-        later = np.minimum(np.arange(self.size)[::-1], self.width)
+        behind = np.arange(self.size)[::-1]
+        later = np.minimum(behind, self.width)
         first = np.repeat(np.arange(self.size), later)
-        place = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-        return frozen(np.stack([first, first + 1 + place], axis=1))
+        starts = np.cumsum(later) - later
+        place = np.arange(len(first)) - np.repeat(starts, later)
+        second = first + 1 + place
+        return frozen(np.stack([first, second], axis=1))
 
     @property
     def degree_range(self) -> Pair:
@@ -174,7 +180,8 @@ class PathPower(AnswerGraph):
         """The number of edges."""
         # Σ_{k ≤ w} (n − k): one term for each difference.
         reach = min(self.width, self.size - 1)
-        return reach * self.size - reach * (reach + 1) // 2
+        beyond_ends = reach * (reach + 1) // 2
+        return reach * self.size - beyond_ends
 
     @property
     def diameter(self) -> int:
@@ -189,7 +196,8 @@ class PathPower(AnswerGraph):
         right = self.size - 1 - int(i)
         farthest = -(-max(left, right) // self.width)
         # Within distance d lie the nodes at most d·w to the left and to the right.
-        reach = np.arange(farthest + 1) * min(self.width, self.size)
+        step = min(self.width, self.size)
+        reach = np.arange(farthest + 1) * step
         within = np.minimum(left, reach) + np.minimum(right, reach)
         return (1, *np.diff(within).tolist())
 
@@ -241,13 +249,16 @@ class CappedPathPower(PathPower):
 
     def _far(self, i: int, j: Any) -> Any:
         # Between two sums above the cap somebody must leave first.
-        full = (i != j) & (np.minimum(i, j) > self.cap)
+        above_cap = np.minimum(i, j) > self.cap
+        full = (i != j) & above_cap
         return np.where(full, 2, super()._far(i, j))
 
     def neighbours(self, i: int) -> Ints:
         """Return the nodes adjacent to a node."""
         near = super().neighbours(i)
-        return near[near <= self.cap] if i > self.cap else near
+        if i <= self.cap:
+            return near
+        return near[near <= self.cap]
 
     def edge_array(self) -> Ints:
         """Return all edges as an array of shape (edges, 2), each pair increasing (read-only)."""
@@ -256,20 +267,23 @@ class CappedPathPower(PathPower):
 
     def _degree(self, i: Any) -> Any:
         # Of the w nodes below, those above the cap are not adjacent to another one above it.
-        below = np.minimum(i, self.width) - np.maximum(0, i - 1 - self.cap)
+        missing = np.maximum(0, i - 1 - self.cap)
+        below = np.minimum(i, self.width) - missing
         above = np.minimum(self.size - 1 - i, self.width)
         return below + np.where(i <= self.cap, above, 0)
 
     @property
     def degree_range(self) -> Pair:
         """The degree of the largest sum, and the largest: nothing is lost at and below ``cap``."""
-        return 1, self.degree(min(self.cap, (self.size - 1) // 2))
+        middle = (self.size - 1) // 2
+        return 1, self.degree(min(self.cap, middle))
 
     @property
     def edge_count(self) -> int:
         """The number of edges."""
         # The w largest answers are not adjacent to each other: w(w - 1)/2 pairs.
-        return super().edge_count - self.width * (self.width - 1) // 2
+        lost = self.width * (self.width - 1) // 2
+        return super().edge_count - lost
 
     @property
     def diameter(self) -> int:
@@ -319,7 +333,9 @@ class Cycle(RegularGraph):
     def neighbours(self, i: int) -> Ints:
         """Return the two nodes beside a node."""
         self._check_node(i)
-        return np.array(sorted({(i - 1) % self.size, (i + 1) % self.size}))
+        before = (i - 1) % self.size
+        after = (i + 1) % self.size
+        return np.array(sorted({before, after}))
 
     @property
     def diameter(self) -> int:
@@ -455,7 +471,8 @@ class BalancedTree(AnswerGraph):
         row[0] = len(above) - 1
         start = 1
         for depth, width in enumerate(self.levels[1:], 1):
-            upper = row[start - self.levels[depth - 1] : start]
+            begin = start - self.levels[depth - 1]
+            upper = row[begin:start]
             row[start : start + width] = np.repeat(upper + 1, self.branches)
             if depth in above:
                 row[above[depth]] = len(above) - 1 - depth
@@ -474,7 +491,8 @@ class BalancedTree(AnswerGraph):
 
     def _degree(self, i: Any) -> Any:
         # All nodes but those of the last level have children.
-        return 1 * (i > 0) + np.where(i < self.size - self.levels[-1], self.branches, 0)
+        has_children = i < self.size - self.levels[-1]
+        return 1 * (i > 0) + np.where(has_children, self.branches, 0)
 
     @property
     def degree_range(self) -> Pair:

@@ -100,7 +100,8 @@ def folded_cube(dimension: int) -> ExplicitGraph:
     if bits > 16:
         raise TooLarge(f"the edges of {name} are listed: its dimension is at most 17")
     # Flip one bit, or all of them: the opposite corner.
-    flips = [*(1 << k for k in range(bits)), 2**bits - 1]
+    single = [1 << k for k in range(bits)]
+    flips = [*single, 2**bits - 1]
     edges = [(i, i ^ flip) for i in range(2**bits) for flip in flips if i < i ^ flip]
     return ExplicitGraph(
         edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name

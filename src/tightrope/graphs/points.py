@@ -83,7 +83,8 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         distances: Floats = cdist(self._spots[others], here, METRICS[self.metric])[:, 0]
         if self.metric == "haversine":
             # A chord c of the unit sphere spans the angle 2 asin(c/2).
-            distances = 2 * EARTH_RADIUS_KM * np.arcsin(np.minimum(1, distances / 2))
+            half_angles = np.arcsin(np.minimum(1, distances / 2))
+            distances = 2 * EARTH_RADIUS_KM * half_angles
         return distances
 
     @functools.cached_property
@@ -100,12 +101,14 @@ class PointsGraph(LabelledGraph, CompleteGraph):
         """Return how far apart two points are."""
         self._check_node(i)
         self._check_node(j)
-        return float(self._far_from(i, slice(j, j + 1))[0])
+        distances = self._far_from(i, slice(j, j + 1))
+        return float(distances[0])
 
     def distances_from(self, i: int) -> AnyArray:
         """Return how far every point is from one of them (whole numbers without lengths)."""
         self._check_node(i)
-        return self._far_from(i, slice(None)).astype(float if self.has_lengths else int)
+        kind = float if self.has_lengths else int
+        return self._far_from(i, slice(None)).astype(kind)
 
     def edge_lengths(self) -> Floats:
         """Return the length of every edge, in the order of :meth:`edge_array` (read-only)."""
@@ -120,7 +123,8 @@ class PointsGraph(LabelledGraph, CompleteGraph):
                 f"the diameter of {self.name} compares all pairs of at most {LIMITS.compared} "
                 f"points, got {self.size}"
             )
-        return max(float(self.distances_from(i).max()) for i in range(self.size))
+        rows = (self.distances_from(i) for i in range(self.size))
+        return max(float(row.max()) for row in rows)
 
     def _check_apart(self, near: float = 1e-6) -> None:
         """Refuse two points in one place.

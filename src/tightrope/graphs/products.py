@@ -216,7 +216,8 @@ class ProductGraph(GridGraph):
         # 2 |E| / n is the mean degree.
         # One computation for each different factor, whatever the number of factors.
         means = self._each(lambda factor: Fraction(2 * factor.edge_count, factor.size))
-        return int(self.size * functools.reduce(self._joint_degree, means) / 2)
+        mean = functools.reduce(self._joint_degree, means)
+        return int(self.size * mean / 2)
 
     def transitive_rule(self) -> tuple[bool, str] | None:
         """Return that all factors are vertex-transitive, if they are [B, Prop 14]."""
@@ -259,7 +260,8 @@ class CartesianProduct(ProductGraph):
         step = 1
         for factor, digit in reversed(list(self._places(i))):
             # One step of a coordinate moves the node number by the sizes behind it.
-            near.append(i + (factor.neighbours(digit) - digit) * step)
+            changes = factor.neighbours(digit) - digit
+            near.append(i + changes * step)
             step *= factor.size
         return np.sort(np.concatenate(near))
 
@@ -274,7 +276,8 @@ class CartesianProduct(ProductGraph):
         # Distances add up, so Σ_d n_d x^d of a product is the product of those of the factors.
         places = Counter(self._places(i))
         powers = (fmpz_poly(list(f.ball_sizes(d))) ** n for (f, d), n in places.items())
-        return tuple(map(int, math.prod(powers, start=fmpz_poly([1])).coeffs()))
+        product = math.prod(powers, start=fmpz_poly([1]))
+        return tuple(map(int, product.coeffs()))
 
     @functools.cached_property
     def least_girth(self) -> int:  # type: ignore[override]
@@ -314,7 +317,8 @@ class CartesianProduct(ProductGraph):
 def _hamming_numbers(diameter: int, slope: int) -> IntersectionNumbers:
     r"""Return :math:`b_d = (D-d) \cdot` slope and :math:`c_d = d` [B, Prop 13]."""
     falling = tuple(slope * d for d in range(diameter, -1, -1))
-    return IntersectionNumbers(falling, tuple(range(diameter + 1)))
+    rising = tuple(range(diameter + 1))
+    return IntersectionNumbers(falling, rising)
 
 
 class StrongProduct(ProductGraph):
@@ -369,12 +373,15 @@ class StrongProduct(ProductGraph):
         side = self.sides[0]
         if self.box is None or set(self.box) != {(side, 1)}:
             return None
-        places = np.stack(np.unravel_index(np.arange(self.size), self.sides), axis=1)
-        return np.minimum(places, side - 1 - places)[:, :, None]
+        indices = np.unravel_index(np.arange(self.size), self.sides)
+        places = np.stack(indices, axis=1)
+        from_ends = np.minimum(places, side - 1 - places)
+        return from_ends[:, :, None]
 
     def _joined(self, rules: list[GraphRule]) -> GraphRule:
         if all(rule[0] == "box" for rule in rules):
-            return box_rule(*(side for rule in rules for side in rule[1:]))
+            sides = (side for rule in rules for side in rule[1:])
+            return box_rule(*sides)
         return super()._joined(rules)
 
     def neighbours(self, i: int) -> Ints:
@@ -386,7 +393,8 @@ class StrongProduct(ProductGraph):
         for factor, digit in self._places(i):
             # The closed ball includes the coordinate itself: it may stay.
             ball = np.sort(np.append(factor.neighbours(digit), digit))
-            near = (near[:, None] * factor.size + ball).ravel()
+            starts = near[:, None] * factor.size
+            near = (starts + ball).ravel()
         return np.setdiff1d(near, [i])
 
     @staticmethod
@@ -404,7 +412,8 @@ class StrongProduct(ProductGraph):
             for d in range(max(map(len, balls)))
         ]
         # Shells are differences of balls; Python integers, as they may exceed 64 bits.
-        return tuple(np.diff(np.array([0, *within], object)).tolist())
+        balls = np.array([0, *within], object)
+        return tuple(np.diff(balls).tolist())
 
     def intersection_rule(self) -> IntersectionNumbers | Literal[False]:
         """Decide from the factors.
@@ -452,7 +461,8 @@ def hypercube(dimension: int) -> CartesianProduct:
     (1, 3, 3, 1)
     """
     sides = whole_number(dimension, "the dimension of a hypercube")
-    check_written(sides * math.log10(2), sides, f"hypercube({dimension})")
+    digits = sides * math.log10(2)
+    check_written(digits, sides, f"hypercube({dimension})")
     return CartesianProduct([Clique(2)] * sides, name=f"hypercube({dimension})")
 
 
@@ -504,7 +514,8 @@ class Databases(CartesianProduct):
         self.values = values if isinstance(values, range) else tuple(values)
         self.absent = bool(absent)
         text = name or f"databases({people},{count})"
-        check_written(people * math.log10(count + 1), people, text)
+        digits = people * math.log10(count + 1)
+        check_written(digits, people, text)
         # A star joins each value to `absent` only: people come and go, and never change.
         slot = Clique(count + int(self.absent)) if change else Star(count)
         super().__init__([slot] * people, name=text)
@@ -513,7 +524,9 @@ class Databases(CartesianProduct):
     def label_rule(self) -> GraphRule | None:
         """A grid where values are 0, 1, 2, … and nobody is absent."""
         plain = not self.absent and self.values == range(len(self.values))
-        return ("grid", (len(self.values),) * len(self.factors)) if plain else None
+        if not plain:
+            return None
+        return ("grid", (len(self.values),) * len(self.factors))
 
     def label(self, i: int) -> tuple[Hashable, ...]:
         """Return the values of all people, ``None`` for the absent ones."""
@@ -549,7 +562,8 @@ class CappedCounts(GridGraph):
         self.people = whole_number(people, "the number of people")
         self.counts = whole_number(counts, "the number of counts")
         self.name = name or f"counts({people},{counts})"
-        check_written(self.counts * math.log10(self.people + 1), self.counts, self.name)
+        digits = self.counts * math.log10(self.people + 1)
+        check_written(digits, self.counts, self.name)
         self.sides = (self.people + 1,) * self.counts
         self.size = math.prod(self.sides)
 
@@ -568,15 +582,19 @@ class CappedCounts(GridGraph):
     @property
     def depths(self) -> Ints:
         """The distances of each count from 0 and from all people: these ends differ."""
-        return np.stack([self._table, self.people - self._table], axis=2)
+        from_all = self.people - self._table
+        return np.stack([self._table, from_all], axis=2)
 
     def distance(self, i: int, j: int) -> int:
         """Return the number of people who must come or go."""
-        return int(self._apart(np.array(self.digits(i)), np.array(self.digits(j))))
+        here = np.array(self.digits(i))
+        there = np.array(self.digits(j))
+        return int(self._apart(here, there))
 
     def distances_from(self, i: int) -> Ints:
         """Return the distances from one node to every node."""
-        return np.asarray(self._apart(np.array(self.digits(i)), self._table))
+        here = np.array(self.digits(i))
+        return np.asarray(self._apart(here, self._table))
 
     def _apart(self, here: AnyArray, there: AnyArray) -> Any:
         """Return the distances from a bundle to one or to a table of them."""
@@ -585,13 +603,16 @@ class CappedCounts(GridGraph):
         up = np.maximum(gaps.max(axis=-1), 0)
         down = np.maximum(-gaps.min(axis=-1), 0)
         full_here, full_there = (x.max(axis=-1) == self.people for x in (here, there))
-        detour = np.where(up > 0, (down == 0) & full_here, (down > 0) & full_there)
+        from_full = (down == 0) & full_here
+        to_full = (down > 0) & full_there
+        detour = np.where(up > 0, from_full, to_full)
         return up + down + detour
 
     @functools.cached_property
     def _table(self) -> Ints:
         self._check_length(self.size * self.counts, "a row of distances")
-        return np.stack(np.unravel_index(np.arange(self.size), self.sides), axis=1)
+        indices = np.unravel_index(np.arange(self.size), self.sides)
+        return np.stack(indices, axis=1)
 
     def neighbours(self, i: int) -> Ints:
         """Return the bundles with one person more or one person less."""
@@ -602,13 +623,15 @@ class CappedCounts(GridGraph):
         most = [count - (count == self.people) for count in here]
         near = [self._between(least, most)]
         if max(here) < self.people:
-            near.append(self._between(here, [count + 1 for count in here]))
+            above = [count + 1 for count in here]
+            near.append(self._between(here, above))
         return np.setdiff1d(np.concatenate(near), [i])
 
     def _between(self, low: Sequence[int], high: Sequence[int]) -> Ints:
         """Return the nodes of all bundles with every count between two bounds."""
         ranges = map(np.arange, low, (count + 1 for count in high))
-        return np.ravel(np.ravel_multi_index(np.ix_(*ranges), self.sides))
+        indices = np.ravel_multi_index(np.ix_(*ranges), self.sides)
+        return np.ravel(indices)
 
     def _degree(self, i: Any) -> Any:
         # Two choices for each count strictly inside; a single degree may exceed 64 bits.
@@ -617,7 +640,8 @@ class CappedCounts(GridGraph):
         below = (inside.astype(here.dtype) + 1).prod(axis=-1)
         full = np.asarray(here.max(axis=-1) == self.people)
         # Without a full count there are 2^k - 1 ways to come, and `below` has the node itself.
-        return below + (2**self.counts - 2) * (1 - full.astype(here.dtype))
+        has_no_full = 1 - full.astype(here.dtype)
+        return below + (2**self.counts - 2) * has_no_full
 
     @property
     def degree_range(self) -> Pair:
@@ -629,7 +653,8 @@ class CappedCounts(GridGraph):
     def edge_count(self) -> int:
         """The number of smaller bundles times the ways to come."""
         # Each edge has a smaller end without a full count, and 2^k − 1 ways to come.
-        return int(self.people**self.counts) * ((1 << self.counts) - 1)
+        ways = (1 << self.counts) - 1
+        return int(self.people**self.counts) * ways
 
     @property
     def diameter(self) -> int:

@@ -94,7 +94,8 @@ class Family:
     @property
     def expectation(self) -> str:
         """What the parameters must be, for messages and help."""
-        return f"{self.signature} with " + ", ".join(map(str, self.parameters))
+        parameters = ", ".join(map(str, self.parameters))
+        return f"{self.signature} with {parameters}"
 
     def text(self, *sizes: int) -> str:
         """Return the one text for these parameters, defaults left out."""
@@ -104,7 +105,9 @@ class Family:
             if given[-1] != self.parameters[len(given) - 1].default:
                 break
             given.pop()
-        return f"{self.name}({','.join(map(str, given))})" if given else self.name
+        if not given:
+            return self.name
+        return f"{self.name}({','.join(map(str, given))})"
 
 
 #: Every graph family by its name.

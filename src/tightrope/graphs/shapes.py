@@ -47,7 +47,8 @@ def shortest_cycle(graph: AnswerGraph) -> IntTuple | None:
         return None
     if graph.is_cycle:
         graph._check_row("the list of nodes")
-        return tuple(range(graph.size) if graph.is_ring else _walk(graph, 0).tolist())
+        order = range(graph.size) if graph.is_ring else _walk(graph, 0).tolist()
+        return tuple(order)
     if graph.is_clique:
         return 0, 1, 2
     least = graph.least_girth
@@ -56,7 +57,8 @@ def shortest_cycle(graph: AnswerGraph) -> IntTuple | None:
     # Most graphs with short cycles have one around their first nodes: no search of all nodes.
     for node in range(min(3, graph.size)):
         if graph.degree(node) <= LIMITS.searched:
-            best = _cycle_near(near, node, 5 if best is None else len(best)) or best
+            most = 5 if best is None else len(best)
+            best = _cycle_near(near, node, most) or best
         if best is not None and len(best) == least:
             return best
     graph._check_searched("the shortest cycle")
@@ -135,7 +137,8 @@ def components(ends: ArrayLike, size: int) -> Ints:
     from scipy.sparse.csgraph import connected_components
 
     begin, end = np.asarray(ends)
-    joins = csr_array((np.ones(len(begin), bool), (begin, end)), shape=(size, size))
+    marks = np.ones(len(begin), bool)
+    joins = csr_array((marks, (begin, end)), shape=(size, size))
     return np.asarray(connected_components(joins, directed=False)[1], np.int64)
 
 
@@ -155,7 +158,8 @@ def path_order(graph: AnswerGraph) -> Ints:
     # Nodes are numbered along the path already.
     if graph.power == 1:
         return frozen(np.arange(graph.size))
-    return _walk(graph, int(np.flatnonzero(graph.degrees <= 1)[0]))
+    ends = np.flatnonzero(graph.degrees <= 1)
+    return _walk(graph, int(ends[0]))
 
 
 def _walk(graph: AnswerGraph, start: int) -> Ints:

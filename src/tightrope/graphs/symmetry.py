@@ -79,7 +79,8 @@ class ColouredGraph:
     def row_sums(self, values: Hashes) -> Hashes:
         """Add up a value of each arc over every row, modulo 2^64."""
         # Differences of running sums: wrap-around cancels.
-        totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values)])
+        start = np.zeros(1, np.uint64)
+        totals = np.concatenate([start, np.cumsum(values)])
         return np.asarray(np.diff(totals[self.arcs.indptr]))
 
     def keeps(self, moves: Moves) -> bool:
@@ -99,14 +100,17 @@ class ColouredGraph:
     def _arcs_of(self, nodes: Ints, where: Ints) -> Ints:
         """Return a number for each arc from some nodes, by its kind and where its ends move."""
         # All arcs of the rows, gathered without a loop: row starts plus 0, 1, 2, … in each row.
-        counts = self.arcs.indptr[nodes + 1] - self.arcs.indptr[nodes]
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        arcs = np.repeat(self.arcs.indptr[nodes], counts) + within
+        starts = self.arcs.indptr[nodes]
+        counts = self.arcs.indptr[nodes + 1] - starts
+        before = np.cumsum(counts) - counts
+        within = np.arange(counts.sum()) - np.repeat(before, counts)
+        arcs = np.repeat(starts, counts) + within
         ends = (
             np.repeat(where[nodes], counts) * self.size + where[self.arcs.indices[arcs]]
         )
         # There are fewer kinds than pairs of nodes.
-        return np.sort(ends * self.size**2 + self.arcs.data[arcs])
+        pairs = ends * self.size**2
+        return np.sort(pairs + self.arcs.data[arcs])
 
 
 def coloured_graph(
@@ -152,7 +156,8 @@ def coloured_graph(
         )
     pairs = _colour_numbers(pair_colours, (size, size), "pair colours")
     # One number for the kind of edge and the colour of a pair together.
-    return _from_matrix(pairs * (kinds.max(initial=0) + 1) + arcs.toarray(), colours)
+    count = kinds.max(initial=0) + 1
+    return _from_matrix(pairs * count + arcs.toarray(), colours)
 
 
 def _from_matrix(pairs: Ints, colours: Ints) -> ColouredGraph:
@@ -161,12 +166,14 @@ def _from_matrix(pairs: Ints, colours: Ints) -> ColouredGraph:
 
     size = len(colours)
     pairs = np.unique(pairs, return_inverse=True)[1].reshape(size, size)
-    own = colours * (pairs.max() + 1) + np.diagonal(pairs)
+    count = pairs.max() + 1
+    own = colours * count + np.diagonal(pairs)
     # The kinds of both directions together.
-    both = pairs * (pairs.max() + 1) + pairs.T
+    both = pairs * count + pairs.T
     apart = ~np.eye(size, dtype=bool)
     # Only a symmetric kind can be left out without losing a direction.
-    symmetric, counts = np.unique(both[apart & (pairs == pairs.T)], return_counts=True)
+    is_symmetric = apart & (pairs == pairs.T)
+    symmetric, counts = np.unique(both[is_symmetric], return_counts=True)
     left_out = symmetric[counts.argmax()] if len(symmetric) else -1
     begin, end = np.nonzero(apart & (both != left_out))
     kinds = np.unique(both[begin, end], return_inverse=True)[1] + 1
@@ -194,7 +201,8 @@ def _colour_numbers(
             number_of.setdefault(value, len(number_of)) for value in given.ravel()
         ]
         return np.array(numbers, np.int64).reshape(shape)
-    return np.unique(given, return_inverse=True)[1].reshape(shape).astype(np.int64)
+    _, classes = np.unique(given, return_inverse=True)
+    return classes.reshape(shape).astype(np.int64)
 
 
 def scramble(values: Hashes) -> Hashes:
@@ -256,7 +264,8 @@ class Collapsed:
         colours = self.core.colours.copy()
         alive = np.ones(self.core.size, bool)
         order = np.argsort(group, kind="stable")
-        for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        cuts = np.flatnonzero(np.diff(group[order])) + 1
+        for members in np.split(order, cuts):
             twins = self._twins(members) if len(members) > 1 else members
             if len(twins) < 2:
                 continue
@@ -265,11 +274,13 @@ class Collapsed:
             self.order *= math.factorial(len(blocks))
             # Two blocks need the swap alone.
             for cycle in [blocks[:2], blocks][: len(blocks) - 1]:
-                self.moves.append((_flat(cycle), _flat([*cycle[1:], cycle[0]])))
+                next_blocks = [*cycle[1:], cycle[0]]
+                self.moves.append((_flat(cycle), _flat(next_blocks)))
             first = int(twins[0])
             self.blocks[first] = list(itertools.chain.from_iterable(blocks))
             row = slice(*self.core.arcs.indptr[first : first + 2])
-            between = self.core.arcs.data[row][self.core.arcs.indices[row] == twins[1]]
+            to_twin = self.core.arcs.indices[row] == twins[1]
+            between = self.core.arcs.data[row][to_twin]
             # Twins are of one kind by the arcs between them, their colour and their number.
             kind = tuple(between), int(colours[first]), len(twins)
             # Twins of one kind get one colour, different from all colours in use.
@@ -279,7 +290,8 @@ class Collapsed:
             alive[twins[1:]] = False
         nodes = np.flatnonzero(alive)
         if len(nodes) < self.core.size:
-            self.core = ColouredGraph(self.core.arcs[nodes][:, nodes], colours[nodes])
+            arcs = self.core.arcs[nodes][:, nodes]
+            self.core = ColouredGraph(arcs, colours[nodes])
             self.blocks = [self.blocks[i] for i in nodes]
         return not alive.all()
 
@@ -311,7 +323,8 @@ class Collapsed:
 
     def _distant_twins(self) -> Hashes:
         """Return a number for each node: equal for the same arcs and colour."""
-        return self._sums()[0] + scramble(self.core.colours.astype(np.uint64))
+        colours = self.core.colours.astype(np.uint64)
+        return self._sums()[0] + scramble(colours)
 
     def _adjacent_twins(self) -> Ints:
         """Return a number for each node: equal for the same arcs but for those between them."""
@@ -418,7 +431,8 @@ def automorphism_group(
     search = _AutomorphismSearch(folded.core)
     # Automorphisms that keep every block, times those that permute the blocks.
     order = folded.order * search.group_order()
-    moves = [*folded.moves, *(_lifted(p, folded.blocks) for p in search.found)]
+    lifted = (_lifted(p, folded.blocks) for p in search.found)
+    moves = [*folded.moves, *lifted]
     # Each generator is verified arc by arc on the whole graph: the search is not trusted.
     for generator in moves:
         if not coloured.keeps(generator):
@@ -470,10 +484,12 @@ def pair_orbits(group: AutomorphismGroup, columns: Ints | None = None) -> Ints:
             f"orbits of pairs are numbered up to {LIMITS.matrix // 2} nodes, got {size}"
         )
     chosen = np.arange(size) if columns is None else columns
-    label = np.arange(size * len(chosen)).reshape(size, len(chosen))
+    pairs = np.arange(size * len(chosen))
+    label = pairs.reshape(size, len(chosen))
     # Pairs that a generator maps to each other are in one orbit: union over all generators.
     for where in group.generators:
-        there = label[np.ix_(where, np.searchsorted(chosen, where[chosen]))]
+        places = np.searchsorted(chosen, where[chosen])
+        there = label[np.ix_(where, places)]
         label = _joined(label, there)
     return frozen(label)
 
@@ -481,14 +497,17 @@ def pair_orbits(group: AutomorphismGroup, columns: Ints | None = None) -> Ints:
 def _joined(label: Ints, there: Ints) -> Ints:
     """Return labels that are equal where either array has equal labels (union of partitions)."""
     differ = label != there
-    return components((label[differ], there[differ]), int(label.max()) + 1)[label]
+    joins = (label[differ], there[differ])
+    return components(joins, int(label.max()) + 1)[label]
 
 
 def _lifted(permutation: Ints, blocks: list[list[int]]) -> Moves:
     """Turn a permutation of core nodes into moves of the nodes they represent."""
     changed = np.flatnonzero(permutation != np.arange(len(permutation)))
     images = permutation[changed]
-    return _flat([blocks[i] for i in changed]), _flat([blocks[i] for i in images])
+    originals = [blocks[i] for i in changed]
+    moved = [blocks[i] for i in images]
+    return _flat(originals), _flat(moved)
 
 
 @dataclass(frozen=True)
@@ -590,7 +609,8 @@ class _AutomorphismSearch:
             fresh = (sizes > 1) & (sizes < before)
             choice = np.flatnonzero(fresh if fresh.any() else sizes > 1)
             # The smallest cell leaves the fewest candidates for an image.
-            node = int(choice[np.lexsort((cell[choice], sizes[choice]))[0]])
+            by_size = np.lexsort((cell[choice], sizes[choice]))
+            node = int(choice[by_size[0]])
             after, trace = self._refine(self._seen_from(colours, node))
             order = np.argsort(after, kind="stable")
             levels.append(_Level(colours, colours[node], node, trace, after, order))
@@ -629,7 +649,8 @@ class _AutomorphismSearch:
                 return 0
             else:
                 decided.append(node)
-        return int((self._orbits[cell] == self._orbits[level.node]).sum())
+        same_orbit = self._orbits[cell] == self._orbits[level.node]
+        return int(same_orbit.sum())
 
     def _automorphism(self, depth: int, node: int) -> Ints | None:
         """Search for an automorphism that keeps the earlier base nodes and moves this one."""
@@ -738,7 +759,8 @@ def from_distances(
             f"{graph.edge_count} edges, and no rule decides it"
         )
     edges = graph.edge_array()
-    begin, end = np.concatenate([edges, edges[:, ::-1]]).T
+    backwards = edges[:, ::-1]
+    begin, end = np.concatenate([edges, backwards]).T
     common = None
     for root in range(roots):
         distance = graph.distances_from(root)
@@ -747,7 +769,8 @@ def from_distances(
         rows = []
         for change in (1, -1):
             counts = np.bincount(begin[step == change], minlength=graph.size)
-            at_distance = np.zeros(int(distance.max()) + 1, np.int64)
+            farthest = int(distance.max())
+            at_distance = np.zeros(farthest + 1, np.int64)
             # One count represents each distance; all others there must equal it.
             at_distance[distance] = counts
             if not np.array_equal(at_distance[distance], counts):

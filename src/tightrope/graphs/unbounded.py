@@ -60,11 +60,12 @@ class NoiseLattice(Lattice):
         most = min(r, reach)
         if t < 0:
             return 0
+        span = 2 * most + 1
         if self.form != "range":
-            return int((2 * most + 1) * (2 * reach + 1) ** (k - 1))
+            return int(span * (2 * reach + 1) ** (k - 1))
         ends = most * (most + 1)
-        all_of = (2 * most + 1) * (t + 1) - ends
-        smaller = (2 * most + 1) * t - ends
+        all_of = span * (t + 1) - ends
+        smaller = span * t - ends
         return int(all_of * (t + 1) ** (k - 1) - smaller * t ** (k - 1))
 
     # -- points by number -----------------------------------------------------------------
@@ -76,13 +77,17 @@ class NoiseLattice(Lattice):
         """
         k = self.parts
         size = self.layer(t)
-        given = np.asarray(numbers, np.int64 if size < 1 << 62 else object)
+        integers = np.int64 if size < 1 << 62 else object
+        given = np.asarray(numbers, integers)
         if self.form == "line":
             half = size // 2
             reach = self.core + (t - 1) * self.width if t else -1
             # A layer of a line has `width` places on each side, just beyond the layer before.
-            far = np.where(given < half, -reach - 1 - given, reach + 1 + given - half)
-            return np.asarray(given - half if t == 0 else far, np.int64)[:, None]
+            left = -reach - 1 - given
+            right = reach + 1 + given - half
+            far = np.where(given < half, left, right)
+            answers = given - half if t == 0 else far
+            return np.asarray(answers, np.int64)[:, None]
         if t == 0:
             return np.zeros((len(given), k), np.int64)
         if self.form == "cube":
@@ -94,18 +99,18 @@ class NoiseLattice(Lattice):
         found = np.zeros((len(given), k), np.int64)
         # First by the number of positive coordinates (on a cross, of those that are not 0).
         sums = [0, *_sums(self, t)]
-        kinds = np.searchsorted(np.array(sums[1:], given.dtype), given, side="right")
+        ends = np.array(sums[1:], given.dtype)
+        kinds = np.searchsorted(ends, given, side="right")
         for kind in np.unique(kinds).tolist():
             mine = kinds == kind
             many = kind + 1
-            rest, point = (
-                given[mine] - sums[kind],
-                np.zeros((int(mine.sum()), k), np.int64),
-            )
+            rest = given[mine] - sums[kind]
+            point = np.zeros((int(mine.sum()), k), np.int64)
             if self.form == "cross":
                 # The lowest bits of a number are the signs.
                 rest, signs = _divided(rest, 1 << many)
-                bits = signs[:, None] >> np.arange(many).astype(given.dtype) & 1
+                shifts = np.arange(many).astype(given.dtype)
+                bits = signs[:, None] >> shifts & 1
             else:
                 rest, below = _divided(rest, _spread(t, k - many))
             # Then which coordinates are positive, and how these share the sum t.
@@ -113,12 +118,14 @@ class NoiseLattice(Lattice):
             places = _subsets(which, many, k)
             sizes = _parts(above, many, t)
             if self.form == "cross":
-                sizes = sizes * (1 - 2 * bits.astype(np.int64))
+                factors = 1 - 2 * bits.astype(np.int64)
+                sizes = sizes * factors
             np.put_along_axis(point, places, sizes, axis=1)
             if self.form == "roots":
                 free = np.ones(point.shape, bool)
                 np.put_along_axis(free, places, False, axis=1)
-                others = np.nonzero(free)[1].reshape(len(point), -1)
+                _, free_places = np.nonzero(free)
+                others = free_places.reshape(len(point), -1)
                 # Parts ≤ 0 with the sum -t are 1 less positive parts of t + k - m.
                 sizes = 1 - _parts(below, k - many, t + k - many)
                 np.put_along_axis(point, others, sizes, axis=1)
@@ -164,7 +171,8 @@ class NoiseLattice(Lattice):
                 )
 
             # 0 and t come first: only they change which ends have occurred.
-            for digit in range(t + 1) if rest == self.parts else (0, t, 1):
+            digits = range(t + 1) if rest == self.parts else (0, t, 1)
+            for digit in digits:
                 is_low = low or digit == 0
                 is_high = high or digit == t
                 # Digit 1 represents all t - 1 inner digits.
@@ -188,7 +196,8 @@ class NoiseLattice(Lattice):
         """Return the point with a number among those around the answers."""
         k = self.parts
         if self.form == "roots":
-            parts = _parts(np.array([number], object), k, self.people + k * reach + k)
+            total = self.people + k * reach + k
+            parts = _parts(np.array([number], object), k, total)
             # Shifted by 1 + reach, the coordinates around the answers are positive parts.
             return tuple((parts[0] - 1 - reach).tolist())
         wide = self.core + reach * self.width
@@ -205,7 +214,9 @@ class NoiseLattice(Lattice):
             # Not by /, which makes a float of whole numbers: neighbours would come apart.
             return (int(answer // self.step),)  # type: ignore[operator]
         shown: tuple[int, ...] = tuple(answer)  # type: ignore[arg-type]
-        return (*shown, self.people - sum(shown)) if self.hidden else shown
+        if not self.hidden:
+            return shown
+        return (*shown, self.people - sum(shown))
 
     def clamped(self, point: Sequence[int]) -> Hashable:
         """Return what is reported for a point: every number held between 0 and all people.
@@ -232,7 +243,8 @@ def _sums(lattice: NoiseLattice, t: int) -> list[int]:
     counts = (comb(k, m) * comb(t - 1, m - 1) for m in range(1, most + 1))
     if lattice.form == "cross":
         return list(accumulate(n << m for m, n in enumerate(counts, 1)))
-    return list(accumulate(n * _spread(t, k - m) for m, n in enumerate(counts, 1)))
+    spread = (n * _spread(t, k - m) for m, n in enumerate(counts, 1))
+    return list(accumulate(spread))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -278,7 +290,8 @@ def _subsets(numbers: NDArray[Any], size: int, most: int) -> NDArray[np.int64]:
             e = np.array(
                 [bisect_right(range(top), x, key=key) - 1 for x in numbers.tolist()]
             )
-            numbers = numbers - np.array([comb(m, r) for m in e.tolist()], object)
+            choices = np.array([comb(m, r) for m in e.tolist()], object)
+            numbers = numbers - choices
         found[:, r - 1] = e
     return found
 
@@ -298,4 +311,5 @@ def _parts(numbers: NDArray[Any], count: int, total: int) -> NDArray[np.int64]:
     # Compositions of a total into parts are the subsets of its cuts.
     cuts = _subsets(numbers, count - 1, total)
     ends = np.full((len(cuts), 1), total - 1)
-    return np.diff(np.concatenate([cuts, ends], axis=1), axis=1, prepend=-1)
+    padded = np.concatenate([cuts, ends], axis=1)
+    return np.diff(padded, axis=1, prepend=-1)
