@@ -169,7 +169,8 @@ class PrivacyBound:
         if any(not 0 <= b <= 1 for _, b in given):
             raise InputError("M(a) must be in [0, 1]")
         slopes = [(d - b) / (c - a) for (a, b), (c, d) in pairwise(given)]
-        for place, (before, after) in zip(places[1:], pairwise(slopes), strict=False):
+        changes = pairwise(slopes)
+        for place, (before, after) in zip(places[1:], changes, strict=False):
             if after > before:
                 raise InputError(
                     f"a bound must be concave, but its slope grows at a = {place}"
@@ -189,7 +190,8 @@ class PrivacyBound:
     def exact(self, a: Fraction) -> Fraction | None:
         """Return a bound on M(a) from below as a fraction, M(a) itself where it is one."""
         # The least of the lines is M, and fractions keep it exact.
-        return min((slope * a + height for slope, height in self.lines), default=None)
+        heights = (slope * a + height for slope, height in self.lines)
+        return min(heights, default=None)
 
     def lower(self, a: float) -> float:
         """Return m(a) = 1 - M(1 - a)."""
@@ -332,7 +334,9 @@ def likelihood_curve(
             p_row[possible] > 0, q_row[possible] / p_row[possible], np.inf
         )
     order = possible[np.argsort(-ratios, kind="stable")].tolist()
-    return order, np.cumsum(p_row[order]).tolist(), np.cumsum(q_row[order]).tolist()
+    below = np.cumsum(p_row[order])
+    above = np.cumsum(q_row[order])
+    return order, below.tolist(), above.tolist()
 
 
 def _check_pair(
@@ -340,11 +344,14 @@ def _check_pair(
 ) -> GenericCheck:
     order, below, above = likelihood_curve(channel, i, h)
     zero: Any = Fraction(0) if isinstance(channel, IntegerChannel) else 0.0
-    places = list(zip([zero, *below], [zero, *above], strict=True))
+    lows = [zero, *below]
+    highs = [zero, *above]
+    places = list(zip(lows, highs, strict=True))
     # Exact only if both the weights and the bound are fractions.
     exact = isinstance(channel, IntegerChannel) and bound.exact(Fraction(0)) is not None
     allowed = [bound.exact(a) if exact else bound(float(a)) for a, _ in places]
-    margins = [m - b for m, (_, b) in zip(allowed, places, strict=True)]
+    pairs = zip(allowed, places, strict=True)
+    margins = [m - b for m, (_, b) in pairs]
     # Sets along falling likelihood ratio suffice (Neyman–Pearson); where M is concave, one of
     # them comes closest to it.
     k = min(range(len(margins)), key=margins.__getitem__)
@@ -423,8 +430,11 @@ def log_odds_bound(bound: PrivacyBound, shift: float) -> LogOdds:
 def _last(test: Callable[[float], bool], parts: int = 10**12) -> float:
     """Return where a condition that holds up to some place ends, rounded upwards."""
     # Bisection over 10^12 steps, rounded upwards: the bound is never too small.
-    held = bisect_left(range(1, parts + 1), True, key=lambda k: not test(k / parts))
-    return min(1.0, (held + 1) / parts) if held else 0.0
+    shares = range(1, parts + 1)
+    held = bisect_left(shares, True, key=lambda k: not test(k / parts))
+    if not held:
+        return 0.0
+    return min(1.0, (held + 1) / parts)
 
 
 def log_odds(channel: Channel, truth: int, other: int, shift: float) -> LogOdds:

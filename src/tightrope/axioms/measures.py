@@ -44,8 +44,10 @@ def determinant_utility(channel: Channel) -> Fraction | float:
         )
     # |det(W/T)| = |det W| / T^n
     if isinstance(channel, IntegerChannel):
-        return Fraction(abs(determinant(channel.weights)), channel.total**rows)
-    return float(np.exp(np.linalg.slogdet(channel.matrix())[1]))
+        size = abs(determinant(channel.weights))
+        return Fraction(size, channel.total**rows)
+    _, logarithm = np.linalg.slogdet(channel.matrix())
+    return float(np.exp(logarithm))
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,10 @@ def dobrushin_optimum(graph: AnswerGraph, epsilon: Level) -> DobrushinOptimum:
     length = int(graph.distance(start, end))
     ratio = level.ratio
     below = _climb(length, ratio)
-    rows = [(1 - below[int(d)], below[int(d)]) for d in graph.distances_from(start)]
-    channel = rational(rows, inputs=graph.labels if graph.size <= 10_000 else None)
+    chances = [below[int(d)] for d in graph.distances_from(start)]
+    rows = [(1 - chance, chance) for chance in chances]
+    labels = graph.labels if graph.size <= 10_000 else None
+    channel = rational(rows, inputs=labels)
     # −e^{−εd/2} for an even length d, −2 e^{−ε(d−1)/2}/(1 + e^ε) for an odd one.
     half, odd = divmod(length, 2)
     value = -math.exp(-float(level) * half)
@@ -128,7 +132,8 @@ def _climb(length: int, ratio: Fraction) -> list[Fraction]:
     # edge in the middle, from 1/(1+e^ε) to e^ε/(1+e^ε).
     top = 1 / (1 + ratio) if odd else Fraction(1, 2)
     rising = [top / ratio ** (half - j) for j in range(half + 1)]
-    return [*rising, *(1 - p for p in reversed(rising[: half + odd]))]
+    falling = (1 - p for p in reversed(rising[: half + odd]))
+    return [*rising, *falling]
 
 
 def _far_pair(graph: AnswerGraph, starts: int = 20_000) -> Pair:

@@ -104,7 +104,8 @@ class PredicateReport:
     @property
     def breach(self) -> Breach | None:
         """The first violation, or ``None``."""
-        return next((c.breach for c in self.conditions if not c.holds), None)
+        breaches = (c.breach for c in self.conditions if not c.holds)
+        return next(breaches, None)
 
     def __bool__(self) -> bool:
         return all(condition.holds for condition in self.conditions)
@@ -144,7 +145,8 @@ def check_axioms(predicate: Predicate, *, steps: int = 64) -> PredicateReport:
     conditions.insert(
         2, Condition("M(a) ≥ a ≥ m(a) and m(a) = 1 - M(1-a)", contains_diagonal, None)
     )
-    lower = tuple((1 - a, 1 - b) for a, b in reversed(grid.border))
+    mirrored = ((1 - a, 1 - b) for a, b in reversed(grid.border))
+    lower = tuple(mirrored)
     return PredicateReport(
         tuple(conditions), grid.border, lower, _hull(grid.border), grid.symmetric
     )
@@ -173,7 +175,9 @@ class _Grid:
     def _forbids(self, a: Fraction, b: Fraction) -> bool:
         # A point slightly closer to the diagonal must be forbidden too: round-off inside the
         # predicate breaks no axiom.
-        return not self._both(a, b) and not self._both(a, b - (b - a) / 10**9)
+        if self._both(a, b):
+            return False
+        return not self._both(a, b - (b - a) / 10**9)
 
     def _processed(
         self, point: BoundPoint, kept: Fraction, moved: Fraction
@@ -193,12 +197,14 @@ class _Grid:
         )
         # A constant report must be allowed: it does not depend on the answer.
         missing = (a for a in self.grid if a not in self.allowed[a])
-        return next(filter(None, (self._processed(start, a, a) for a in missing)), None)
+        breaches = (self._processed(start, a, a) for a in missing)
+        return next(filter(None, breaches), None)
 
     def intervals(self) -> Breach | None:
         """Ask for all between an allowed b and a: mixing in a coin that shows 0 with chance a."""
         for a, row in self.allowed.items():
-            for b in {b for b in row[:1] + row[-1:] if b != a}:
+            ends = row[:1] + row[-1:]
+            for b in {b for b in ends if b != a}:
                 between = [c for c in self.grid if min(a, b) < c < max(a, b)]
                 # c = share·b + (1 − share)·a: output 0 kept with the share, else a coin of bias a.
                 for wanted in [*between, (a + b) / 2]:
@@ -223,9 +229,11 @@ class _Grid:
 
     def concavity(self) -> Breach | None:
         """Ask for random choices between two allowed mechanisms on the border."""
-        for (a1, b1), (a2, b2) in pairwise(_corners(list(self.border))):
+        corners = _corners(list(self.border))
+        for (a1, b1), (a2, b2) in pairwise(corners):
             # Between neighbouring grid points the middle is tested: a peak may lie there.
-            for a in [a for a in self.grid if a1 < a < a2] or [(a1 + a2) / 2]:
+            between = [a for a in self.grid if a1 < a < a2]
+            for a in between or [(a1 + a2) / 2]:
                 # Weight of the left corner, so that the mixture lands at a.
                 weight = (a2 - a) / (a2 - a1)
                 b = weight * b1 + (1 - weight) * b2
@@ -236,7 +244,8 @@ class _Grid:
 
 
 def _pair(a: Fraction, b: Fraction) -> IntegerChannel:
-    return rational([[a, 1 - a], [b, 1 - b]], inputs=["truth", "neighbour"])
+    rows = [[a, 1 - a], [b, 1 - b]]
+    return rational(rows, inputs=["truth", "neighbour"])
 
 
 def _corners(points: list[BoundPoint]) -> list[BoundPoint]:
@@ -246,7 +255,9 @@ def _corners(points: list[BoundPoint]) -> list[BoundPoint]:
         while len(hull) >= 2:
             (a1, b1), (a2, b2) = hull[-2:]
             # Slopes must fall: compare them without division.
-            if (b2 - b1) * (a - a2) > (b - b2) * (a2 - a1):
+            rise = (b2 - b1) * (a - a2)
+            next_rise = (b - b2) * (a2 - a1)
+            if rise > next_rise:
                 break
             hull.pop()
         hull.append((a, b))
@@ -350,7 +361,8 @@ def _term(node: ast.expr, text: str) -> Term:
         case ast.Compare(left=left, ops=ops, comparators=more) if {*map(type, ops)} <= {
             *_BETWEEN
         }:
-            sides = list(pairwise(_term(side, text) for side in (left, *more)))
+            terms = (_term(side, text) for side in (left, *more))
+            sides = list(pairwise(terms))
             tests = [_BETWEEN[type(op)] for op in ops]
             return lambda a, b: all(
                 test(low(a, b), high(a, b))

@@ -248,7 +248,8 @@ class _Case:
         # The scale of the loss: a multiple of binary loss has the same optima.
         s = inside[0, 1]
         others = np.delete(rows, list(nodes), axis=1)
-        is_binary = np.array_equal(inside, s * (1 - np.eye(len(nodes))))
+        expected = s * (1 - np.eye(len(nodes)))
+        is_binary = np.array_equal(inside, expected)
         return is_binary and bool(s > 0 and (others >= s).all())
 
     def search(
@@ -316,13 +317,16 @@ class _Case:
         ][:uniform]
         if self.kind == "bayesian":
             # Seeded: the verdict must not change between runs.
-            weights = np.random.default_rng(0).integers(0, 7, (unequal, n)) + 1
+            random = np.random.default_rng(0)
+            weights = random.integers(0, 7, (unequal, n)) + 1
             for row in weights.tolist():
-                priors.append(tuple(Fraction(w, sum(row)) for w in row))
+                total = sum(row)
+                priors.append(tuple(Fraction(w, total) for w in row))
         return priors
 
     def _proof(self, priors: list[tuple[Fraction, ...]]) -> Refutation:
-        supports = tuple(tuple(i for i, p in enumerate(prior) if p) for prior in priors)
+        possible = ([i for i, p in enumerate(prior) if p] for prior in priors)
+        supports = tuple(map(tuple, possible))
         given_priors = tuple(priors) if self.kind == "bayesian" else ()
         return Refutation(
             self.graph,
@@ -361,7 +365,8 @@ def margin_above(epsilon: Epsilon, threshold: Fraction | int) -> float:
         return 0.0
     # Only the lower ends are needed: the sign is certain at this precision.
     level = enclosed(epsilon.multiple, epsilon.base, power=False)[0]
-    return float(level - enclosed(Fraction(1), Fraction(threshold), power=False)[0])
+    limit, _ = enclosed(Fraction(1), Fraction(threshold), power=False)
+    return float(level - limit)
 
 
 # -- proofs that there is none ------------------------------------------------------------
@@ -404,10 +409,12 @@ def all_rays(graph: AnswerGraph, alpha: float, *, most_nodes: int = 9) -> Floats
         heights = np.repeat(heights, 3, axis=0)
         heights[:, node] = heights[:, parent[node]] + change
         for other in np.intersect1d(graph.neighbours(int(node)), order[:place]):
-            heights = heights[np.abs(heights[:, node] - heights[:, other]) <= 1]
+            change_to = np.abs(heights[:, node] - heights[:, other])
+            heights = heights[change_to <= 1]
     is_tight = heights[:, edges[:, 0]] != heights[:, edges[:, 1]]
     # A column is extreme iff its tight edges connect all nodes.
-    heights = heights[[not components(edges[tight].T, n).any() for tight in is_tight]]
+    is_extreme = [not components(edges[tight].T, n).any() for tight in is_tight]
+    heights = heights[is_extreme]
     return np.asarray(
         # Heights start at 0, so the largest entry of a ray is 1.
         alpha ** (heights - heights.min(axis=1, keepdims=True)).astype(float)
@@ -455,7 +462,8 @@ def together(rays: Floats, consumers: list[Consumer]) -> Together:
     >>> round(together(all_rays(Clique(3), 0.5), people).regret, 6)
     0.02381
     """
-    own = tuple(_least(rays, [consumer], None)[0] for consumer in consumers)
+    bests = (_least(rays, [consumer], None)[0] for consumer in consumers)
+    own = tuple(bests)
     regret, active = _least(rays, consumers, own)
     # Regret below 0 is round-off: own optima are minima.
     return Together(own, max(0.0, regret), active)
@@ -488,21 +496,25 @@ def _least(
         losses = consumer.loss.matrix() / unit
         if consumer.risk_averse:
             # The risk-averse consumer's guess is randomised: shares of each ray among the guesses.
-            rows = np.stack([np.kron(rays[:, i], losses[i]) for i in consumer.support])
+            products = [np.kron(rays[:, i], losses[i]) for i in consumer.support]
+            rows = np.stack(products)
             weights.append(eye_array(count))
-            shares.append(-kron(eye_array(count), np.ones((1, losses.shape[1]))))
+            ones = np.ones((1, losses.shape[1]))
+            shares.append(-kron(eye_array(count), ones))
             on_rays.append(csr_array((len(rows), count)))
         else:
             # A Bayesian consumer makes the best guess: Σ_r w_r min_k Σ_i π_i ℓ(i,k) r_i.
             rows = np.zeros((1, 0))
             costs = consumer.prior.probabilities[:, None] * losses
-            on_rays.append(csr_array((rays @ costs).min(axis=1)[None]))
+            least = (rays @ costs).min(axis=1)
+            on_rays.append(csr_array(least[None]))
         on_shares.append(csr_array(rows))
         owners += [c] * len(rows)
     limits = hstack(
         [vstack(on_rays), block_diag(on_shares), -np.ones((len(owners), 1))]
     )
-    totals = np.repeat([1.0, 0.0], [n, count * (len(weights) - 1)])
+    zeros = count * (len(weights) - 1)
+    totals = np.repeat([1.0, 0.0], [n, zeros])
     sums = hstack([vstack(weights), block_diag(shares), csr_array((len(totals), 1))])
     solution = linprog(
         [0.0] * (limits.shape[1] - 1) + [1.0],
@@ -518,7 +530,8 @@ def _least(
             f"the linear program over rays was not solved: {solution.message}"
         )
     # A positive multiplier marks a constraint that the optimum rests on.
-    active = np.array(owners)[np.abs(solution.ineqlin.marginals) > positive]
+    multipliers = np.abs(solution.ineqlin.marginals)
+    active = np.array(owners)[multipliers > positive]
     return float(solution.fun) * unit, tuple(np.unique(active).tolist())
 
 
@@ -709,9 +722,12 @@ def neighbours_differ_by_one(
     """
     edges = graph.edge_array()
     values = np.asarray(labels)
-    differences = np.abs(values[edges[:, 0]] - values[edges[:, 1]])
+    begin = edges[:, 0]
+    end = edges[:, 1]
+    differences = np.abs(values[begin] - values[end])
     # Difference on a ring: the shorter way round.
-    return bool((np.minimum(differences, modulus - differences) <= 1).all())
+    shorter = np.minimum(differences, modulus - differences)
+    return bool((shorter <= 1).all())
 
 
 def refute_by_cycle(
@@ -764,7 +780,8 @@ def refute_by_cycle(
         )
     # Row i of the first mechanism is α^{d(i,o)} / Σ_d α^d around the cycle.
     ring = [min(k, m - k) for k in range(m)]
-    total = sum((alpha**d for d in ring), Fraction(0))
+    powers = (alpha**d for d in ring)
+    total = sum(powers, Fraction(0))
     ring_row = [alpha**d / total for d in ring]
     # Three neighbours for Bayesian consumers; two suffice on triangles and in the worst case.
     needed = 2 if m == 3 or kind == "risk-averse" else 3
@@ -777,10 +794,13 @@ def refute_by_cycle(
         raise CheckFailed("the derivation that must fail succeeded: please report this")
     # Expected losses s·(1 − Pr[correct]); two neighbours lose the same, so their worst loss is
     # their average loss too.
-    correct = sum((second[i][i] for i in range(needed)), Fraction(0))
+    correct_chances = (second[i][i] for i in range(needed))
+    correct = sum(correct_chances, Fraction(0))
     shared_loss = Loss.binary(graph.size) if loss is None else loss
     wrong = shared_loss.exact(cycle[0], cycle[1])
-    losses = (wrong * (1 - 1 / total), wrong * (1 - correct / needed))
+    cycle_loss = wrong * (1 - 1 / total)
+    line_loss = wrong * (1 - correct / needed)
+    losses = (cycle_loss, line_loss)
     rows, mechanisms, labellings = _extended(graph, cycle, level, first, second)
     return Refutation(
         graph,
@@ -820,7 +840,8 @@ def _extended(
     cycle_labels = cycle_labelling(graph, cycle)
     # All nodes off the line get the label of the middle, or of the last of two.
     labels_on_line = np.full(graph.size, 1)
-    labels_on_line[list(cycle[: len(second)])] = range(len(second))
+    on_line = list(cycle[: len(second)])
+    labels_on_line[on_line] = range(len(second))
     line_labels = tuple(labels_on_line.tolist())
     valid = neighbours_differ_by_one(graph, cycle_labels, m)
     if not valid or not neighbours_differ_by_one(graph, line_labels):
@@ -934,5 +955,6 @@ def star_optimum(alpha: Fraction, leaves: int) -> Fraction:
         # Weights share and 1 - share that satisfy both equations.
         share = (sums[j] - k) / (sums[j] - sums[i])
         if 0 <= share <= 1:
-            best = max(best, share * gains[i] + (1 - share) * gains[j])
+            mixed = share * gains[i] + (1 - share) * gains[j]
+            best = max(best, mixed)
     return best

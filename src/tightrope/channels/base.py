@@ -117,7 +117,8 @@ class Channel:
         rows, columns = self.shape
         step = max(1, LIMITS.block // max(columns, 1))
         for start in range(0, rows, step):
-            yield start, self._rows(start, min(rows, start + step))
+            stop = min(rows, start + step)
+            yield start, self._rows(start, stop)
 
     def exact_rows(self) -> Iterator[list[Any]]:
         """Yield the rows without rounding: in fractions where the channel has them, or floats."""
@@ -193,7 +194,8 @@ class Channel:
         cells = [["", *map(str, self.outputs)]]
         for i, label in enumerate(self.inputs):
             cells.append([str(label), *self._row_texts(i, digits)])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        texts = zip(*cells, strict=True)
+        widths = [max(map(len, column)) for column in texts]
         lines = []
         for line in cells:
             label, *values = (
@@ -243,7 +245,8 @@ class Channel:
         for i in range(min(inputs, most)):
             row = self.row(i)
             cells = "".join(_html_cell(float(row[o])) for o in columns)
-            body += f"<tr><th>{escape(str(self.input_label(i)))}</th>{cells}{rest}</tr>"
+            label = escape(str(self.input_label(i)))
+            body += f"<tr><th>{label}</th>{cells}{rest}</tr>"
         if inputs > most:
             body += "<tr><th>…</th></tr>"
         caption = f"{inputs:,} inputs (rows), {outputs:,} outputs"
@@ -279,7 +282,8 @@ class RuleChannel(Channel, ABC):
         return np.concatenate([block for _, block in self.row_blocks()])
 
     def _rows(self, start: int, stop: int) -> Floats:
-        return np.stack([self.row(i) for i in range(start, stop)])
+        rows = [self.row(i) for i in range(start, stop)]
+        return np.stack(rows)
 
     def column_maxima(self) -> Floats:
         """Return the largest probability of each output over the true answers."""
@@ -303,7 +307,8 @@ def label_rule(labels: Labels, count: int, what: str) -> Callable[[int], Hashabl
 
 def _html_cell(value: float) -> str:
     ink = "#fff" if value > 0.6 else "#000"
-    shade = f"background:rgba(0,114,178,{min(max(value, 0.0), 1.0):.2f});color:{ink}"
+    opacity = min(max(value, 0.0), 1.0)
+    shade = f"background:rgba(0,114,178,{opacity:.2f});color:{ink}"
     return f'<td style="{shade}">{value:.4f}</td>'
 
 
@@ -400,7 +405,8 @@ class IntegerChannel(Channel):
 
     def column_maxima_sum(self) -> float:
         """Return the float nearest to the sum of the column maxima."""
-        return sum(map(int, self.weights.max(axis=0))) / self.total
+        maxima = self.weights.max(axis=0)
+        return sum(map(int, maxima)) / self.total
 
     def _row_texts(self, i: int, digits: int) -> list[str]:
         """Write row i as fractions, or as numbers where a fraction would be long."""
@@ -456,7 +462,8 @@ class DeterministicChannel(RuleChannel):
             labels = outputs
             count = len(outputs)
         self.targets = check_indices(targets, count, "targets")
-        self.shape = (len(self.targets), count or int(self.targets.max()) + 1)
+        columns = count or int(self.targets.max()) + 1
+        self.shape = (len(self.targets), columns)
         self._set_labels(inputs, labels)
 
     def _row(self, i: int) -> Floats:
@@ -474,7 +481,8 @@ class DeterministicChannel(RuleChannel):
         """Return 1 for outputs that occur, else 0."""
         self._check_row("the column maxima", self.shape[1])
         # Some row reports an output that occurs with certainty.
-        occurs = np.bincount(self.targets, minlength=self.shape[1]) > 0
+        times = np.bincount(self.targets, minlength=self.shape[1])
+        occurs = times > 0
         return occurs.astype(np.float64)
 
 
@@ -658,11 +666,13 @@ def equal(
         return Comparison(False, math.inf, None, allowed, exact)
     worst = -1.0
     place = (0, 0)
-    for i, rows in enumerate(zip(first.exact_rows(), second.exact_rows(), strict=True)):
+    pairs = zip(first.exact_rows(), second.exact_rows(), strict=True)
+    for i, rows in enumerate(pairs):
         # In fractions where both channels have them, so that the difference is exact.
         gaps = np.abs(np.subtract(*map(np.array, rows)))
         o = int(gaps.argmax())
         if gaps[o] > worst:
             worst = gaps[o]
             place = (i, o)
-    return Comparison(bool(worst <= allowed), float(worst), place, allowed, exact)
+    equal = bool(worst <= allowed)
+    return Comparison(equal, float(worst), place, allowed, exact)

@@ -68,7 +68,8 @@ def cascade(first: Channel, second: Channel) -> Channel:
             return IntegerChannel(_merged(first.weights, second), first.total, **labels)
         # Python integers where a sum of so many products could exceed 62 bits.
         left, right = _safe(first.weights, second.weights, first.shape[1])
-        return IntegerChannel(left @ right, first.total * second.total, **labels)
+        total = first.total * second.total
+        return IntegerChannel(left @ right, total, **labels)
     product = CascadeChannel(first, second)
     if math.prod(product.shape) > LIMITS.block:
         return product
@@ -148,7 +149,8 @@ def hidden_choice(
     exact_channels = [c for c in map(as_integers, channels) if c is not None]
     # A single float among channels or weights makes the mixture one of floats.
     if len(exact_channels) < len(channels) or not exact:
-        terms = [float(p) * c.matrix() for p, c in zip(chances, channels, strict=True)]
+        pairs = zip(chances, channels, strict=True)
+        terms = [float(p) * c.matrix() for p, c in pairs]
         return Channel(np.sum(terms, axis=0), **labels)
     # Σ_k p_k W_k/T_k over one denominator: channel k is multiplied by p_k·total/T_k.
     shares, total = over_one(
@@ -184,7 +186,9 @@ def parallel(first: Channel, second: Channel) -> Channel:
     exact_first = as_integers(first)
     exact_second = as_integers(second)
     if exact_first is None or exact_second is None:
-        products = first.matrix()[:, :, None] * second.matrix()[:, None, :]
+        by_first = first.matrix()[:, :, None]
+        by_second = second.matrix()[:, None, :]
+        products = by_first * by_second
         return Channel(products.reshape(rows, columns), **labels)
     left, right = _safe(
         exact_first.weights[:, :, None], exact_second.weights[:, None, :]
@@ -246,7 +250,8 @@ def reduced(channel: Channel, *, tolerance: float = 1e-10) -> Reduction:
         source = channel.matrix()
         groups = _float_groups(source, tolerance)
     # Adding proportional columns is a remap; the reverse splits an output by fixed shares.
-    summed = np.stack([source[:, list(group)].sum(axis=1) for group in groups], axis=1)
+    columns = [source[:, list(group)].sum(axis=1) for group in groups]
+    summed = np.stack(columns, axis=1)
     labels = [channel.output_label(group[0]) for group in groups]
     return Reduction(kind(summed, inputs=channel.inputs, outputs=labels), groups)
 
@@ -257,7 +262,8 @@ def _exact_groups(weights: AnyArray) -> Groups:
     for o, column in enumerate(weights.T.tolist()):
         divisor = math.gcd(*column)
         if divisor:
-            members.setdefault(tuple(w // divisor for w in column), []).append(o)
+            direction = tuple(w // divisor for w in column)
+            members.setdefault(direction, []).append(o)
     return tuple(map(tuple, members.values()))
 
 
@@ -267,7 +273,8 @@ def _float_groups(matrix: Floats, tolerance: float) -> Groups:
     scaled = (matrix[:, live] / peaks[live]).T
     # Columns within the tolerance have averages within it: only those are compared. Averages with
     # random weights separate more columns than means do.
-    averages = scaled @ np.random.default_rng(0).dirichlet(np.ones(len(matrix)))
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(matrix)))
+    averages = scaled @ weights
     members: dict[int, list[int]] = {}
     leaders: list[int] = []
     for k in np.argsort(averages, kind="stable").tolist():
@@ -294,14 +301,16 @@ def _float_groups(matrix: Floats, tolerance: float) -> Groups:
 def _safe(left: AnyArray, right: AnyArray, terms: int = 1) -> tuple[AnyArray, ...]:
     """Return two arrays as Python integers when machine integers could overflow in a product."""
     # No entry of the product exceeds max · max · terms.
-    if int(left.max()) * int(right.max()) * terms >= MACHINE:
+    largest = int(left.max()) * int(right.max())
+    if largest * terms >= MACHINE:
         return left.astype(object), right.astype(object)
     return left, right
 
 
 def _merged(rows: AnyArray, remap: DeterministicChannel) -> AnyArray:
     """Add up the columns of a matrix that a function joins."""
-    merged = np.zeros((remap.shape[1], len(rows)), rows.dtype)
+    shape = (remap.shape[1], len(rows))
+    merged = np.zeros(shape, rows.dtype)
     np.add.at(merged, remap.targets, rows.T)
     return merged.T
 
@@ -340,7 +349,8 @@ def _select(channel: Channel, rows: Ints, labels: Labels) -> Channel:
     channel._check_entries(len(rows), channel.shape[1])
     # Databases are many and answers few: each different row is computed once.
     distinct, place = np.unique(rows, return_inverse=True)
-    matrix = np.stack([channel.row(int(i)) for i in distinct])
+    rows_used = [channel.row(int(i)) for i in distinct]
+    matrix = np.stack(rows_used)
     return Channel(matrix[place], inputs=labels, outputs=channel.outputs)
 
 
@@ -368,7 +378,8 @@ class CascadeChannel(RuleChannel):
         self._outputs = second.output_label
 
     def _row(self, i: int) -> Floats:
-        return self._send(self.first.row(i)[None, :]).ravel()
+        row = self.first.row(i)[None, :]
+        return self._send(row).ravel()
 
     def _column(self, o: int) -> Floats:
         if isinstance(self.second, DeterministicChannel):
@@ -378,7 +389,8 @@ class CascadeChannel(RuleChannel):
                 total += self.first.column(int(middle))
             return total
         onward = self.second.column(o)
-        return np.concatenate([block @ onward for _, block in self.first.row_blocks()])
+        blocks = [block @ onward for _, block in self.first.row_blocks()]
+        return np.concatenate(blocks)
 
     def row_blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield the matrix as consecutive blocks of rows."""
@@ -391,5 +403,6 @@ class CascadeChannel(RuleChannel):
         # Added up over blocks of rows of R, which is never held whole.
         product = np.zeros((len(block), self.shape[1]))
         for start, rows in self.second.row_blocks():
-            product += block[:, start : start + len(rows)] @ rows
+            stop = start + len(rows)
+            product += block[:, start:stop] @ rows
         return product

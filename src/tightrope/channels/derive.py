@@ -127,17 +127,22 @@ class _InteriorProgram:
         self.g = weights
         self.c = sums
         # One block of the equations: [Y, I, -I] z_w = x_w with z_w = (t_w, e⁺_w, e⁻_w).
-        self.block = np.hstack([y, np.eye(len(x)), -np.eye(len(x))])
+        errors = np.eye(len(x))
+        self.block = np.hstack([y, errors, -errors])
 
     def start(self) -> _Point:
         """Return a point inside the bounds."""
         n, k = self.x.shape
         m = self.y.shape[1]
         # The same remap row for every output, and both errors positive.
-        t = np.repeat((self.c / self.g.sum())[:, None], k, axis=1)
+        row = self.c / self.g.sum()
+        t = np.repeat(row[:, None], k, axis=1)
         rest = self.x - self.y @ t
-        z = np.vstack([t, np.maximum(rest, 0) + 1 / n, np.maximum(-rest, 0) + 1 / n])
-        slack = np.vstack([np.repeat(self.g[None, :], m, axis=0), np.ones((2 * n, k))])
+        above = np.maximum(rest, 0) + 1 / n
+        below = np.maximum(-rest, 0) + 1 / n
+        z = np.vstack([t, above, below])
+        of_remap = np.repeat(self.g[None, :], m, axis=0)
+        slack = np.vstack([of_remap, np.ones((2 * n, k))])
         return _Point(z, slack, np.zeros((n, k)), -np.ones(m))
 
     def solve(
@@ -187,7 +192,8 @@ class _InteriorProgram:
 
     def _rests(self, z: Floats) -> tuple[Floats, Floats]:
         """Return the residuals of the blocks and of the row sums."""
-        return self.x - self.block @ z, self.c - z[: len(self.c)] @ self.g
+        row_sums = z[: len(self.c)] @ self.g
+        return self.x - self.block @ z, self.c - row_sums
 
     def _turned(self, a: Floats, s: Floats) -> Floats:
         """Return Mᵀ(a, s), the multipliers times the transposed equations."""
@@ -196,7 +202,8 @@ class _InteriorProgram:
         return turned
 
     def _residual(self, at: _Point) -> float:
-        return max(float(np.abs(rest).max()) for rest in self._rests(at.z))
+        rests = self._rests(at.z)
+        return max(float(np.abs(rest).max()) for rest in rests)
 
     def _step(
         self, at: _Point, share: float = 0.9995, short: float = 1e-8
@@ -215,7 +222,8 @@ class _InteriorProgram:
         predicted_mu = (
             (at.z + primal * predictor.z) * (at.slack + dual * predictor.slack)
         ).mean()
-        target_mu = mu * min(1.0, float(predicted_mu) / mu) ** 3
+        share_left = float(predicted_mu) / mu
+        target_mu = mu * min(1.0, share_left) ** 3
         corrector = self._direction(
             at, target_mu - products - predictor.z * predictor.slack
         )
@@ -244,7 +252,8 @@ class _InteriorProgram:
         tall[:, m + np.arange(n), np.arange(n)] = np.sqrt(spread).T
         q, r = np.linalg.qr(tall)
         self._inverse = np.linalg.inv(r)
-        self._upper = q[:, :m] * (root * self.g[:, None])[:, :, None]
+        weighted = root * self.g[:, None]
+        self._upper = q[:, :m] * weighted[:, :, None]
         flat = self._upper.transpose(0, 2, 1).reshape(-1, m)
         # Near the end the coupling is singular to working accuracy, and its diagonal spans many
         # orders: every row is regularised beside its own entry.
@@ -282,7 +291,8 @@ class _InteriorProgram:
         # A block gives da = (RᵀR)⁻¹ residual; eliminating it leaves one system for the sums.
         half = np.einsum("kpn,pk->nk", self._inverse, block_residual)
         da = np.einsum("knp,pk->nk", self._inverse, half)
-        ds = self._coupling @ (sum_residual - (self._flow * (self.y.T @ da)) @ self.g)
+        changed = self._flow * (self.y.T @ da)
+        ds = self._coupling @ (sum_residual - changed @ self.g)
         coupled = np.einsum("kop,o->kp", self._upper, ds)
         return da - np.einsum("knp,kp->nk", self._inverse, coupled), ds
 
@@ -471,7 +481,8 @@ class _Pair:
         r"""Return the largest total variation between a row of X and of Y·T, exactly."""
         # TV = ½ Σ |X/total_x − Y·T/(total_y·total)|, over the common denominator.
         reached = exact.product(self.y, remap) * self.total_x
-        differences = np.abs(self.x * (self.total_y * total) - reached)
+        numerators = self.x * (self.total_y * total)
+        differences = np.abs(numerators - reached)
         denominator = 2 * self.total_x * self.total_y * total
         return Fraction(max(differences.sum(axis=1)), denominator)
 
@@ -491,8 +502,9 @@ def _decide(
     Tableaus of up to ``small`` entries are worked through in integers before anything else is
     tried, and those of up to ``large`` entries where nothing else decides.
     """
+    outputs = pair.y.shape[1]
     if pair.x.shape[1] == 1:
-        return (np.ones((pair.y.shape[1], 1), dtype=object), 1), "a single output"
+        return (np.ones((outputs, 1), dtype=object), 1), "a single output"
     rows = exact.independent_rows(pair.y)
     if len(rows) == pair.y.shape[1]:
         return _unique_remap(pair, rows), "independent columns: one remap at most"
@@ -531,8 +543,10 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> ExactRemap | I
         ):
             return gains
     # Y·s = X·total_y on these rows, so T = s/total_x if that is true on the others too.
-    others = sorted(set(range(len(pair.y))) - set(rows))
-    solution = exact.solve(pair.y[rows], pair.x[rows] * pair.total_y)
+    every_row = set(range(len(pair.y)))
+    others = sorted(every_row - set(rows))
+    right = pair.x[rows] * pair.total_y
+    solution = exact.solve(pair.y[rows], right)
     assert solution is not None
     missing = (
         pair.x[others] * (pair.total_y * solution[1]) - pair.y[others] @ solution[0]
@@ -542,7 +556,8 @@ def _unique_remap(pair: _Pair, rows: list[int], few: int = 12) -> ExactRemap | I
     gains = np.zeros(pair.x.shape, dtype=object)
     if missing.any():
         # v is 1 at a row that the remap misses, and v·Y = 0.
-        place, w = divmod(int(np.abs(missing).argmax()), missing.shape[1])
+        largest = int(np.abs(missing).argmax())
+        place, w = divmod(largest, missing.shape[1])
         gains[others[place], w] = sign = 1 if missing[place, w] > 0 else -1
         target = sign * pair.y[others[place]]
     else:
@@ -609,7 +624,8 @@ def _witness(
     """Return the consumer of these gains times prior; channels are weights over a total."""
     # Adding a constant to all gains of a row changes no comparison; equal guesses count once.
     # Then π_i = peak_i / Σ peaks and g(i, w) = A_iw / peak_i.
-    shifted = (gains - gains.min(axis=1, keepdims=True)).T.tolist()
+    above_least = gains - gains.min(axis=1, keepdims=True)
+    shifted = above_least.T.tolist()
     guesses = list(dict.fromkeys(map(tuple, shifted)))
     peaks = [max(row) for row in zip(*guesses, strict=True)]
     total_peak = sum(peaks)
@@ -659,8 +675,10 @@ def proposals(
     # Every row needs a large entry, which can absorb the rounding.
     if not is_large.any(axis=1).all():
         return
-    rounded, denominator = _in_bits(np.where(is_large, result.remap, 0.0), 40)
-    remainder = pair.x * (pair.total_y * denominator) - pair.y @ rounded * pair.total_x
+    large = np.where(is_large, result.remap, 0.0)
+    rounded, denominator = _in_bits(large, 40)
+    wanted = pair.x * (pair.total_y * denominator)
+    remainder = wanted - pair.y @ rounded * pair.total_x
     size = np.abs(remainder).max()
     unit = Fraction(size, pair.total_x * pair.total_y * denominator)
     # The correction must not exceed what a large entry can lose.
@@ -701,10 +719,12 @@ def completed_remap(pair: _Pair, proposal: Proposal) -> ExactRemap | None:
     # Entries are held in units of 1/(total_x · below).
     remap = np.zeros(used.shape, dtype=object)
     below = 1
-    for w in sorted(set(range(pair.x.shape[1])) - set(free)):
+    others = set(range(pair.x.shape[1])) - set(free)
+    for w in sorted(others):
         places = np.flatnonzero(used[:, w])
         # Independent columns have one solution, or none.
-        solution = exact.solve(pair.y[:, places], pair.x[:, [w]] * pair.total_y)
+        right = pair.x[:, [w]] * pair.total_y
+        solution = exact.solve(pair.y[:, places], right)
         if solution is None:
             return None
         common_denominator = math.lcm(below, solution[1])
@@ -715,7 +735,8 @@ def completed_remap(pair: _Pair, proposal: Proposal) -> ExactRemap | None:
         common = np.flatnonzero(used[:, free].all(axis=1))
         if len(common) < rank:
             return None
-        basis = common[exact.independent_rows(pair.y[:, common].T)].tolist()
+        independent = exact.independent_rows(pair.y[:, common].T)
+        basis = common[independent].tolist()
         corrected = _corrected(pair, proposal, free, basis, remap, below)
         if corrected is None:
             return None
@@ -746,11 +767,14 @@ def _corrected(
     rounded = np.where(proposal.used, digits, 0)[:, free]
     entries = rounded * (below * pair.total_x)
     entries[basis] = 0
-    others = sorted(set(range(pair.y.shape[1])) - set(basis))
-    missing = pair.total_x * unit - remap.sum(axis=1) * shift - entries.sum(axis=1)
+    outputs = set(range(pair.y.shape[1]))
+    others = sorted(outputs - set(basis))
+    given = remap.sum(axis=1) * shift
+    missing = pair.total_x * unit - given - entries.sum(axis=1)
     # What a row lacks goes to its largest entry, which stays positive.
     for o in others:
-        entries[o, int(rounded[o].argmax())] += missing[o]
+        largest = int(rounded[o].argmax())
+        entries[o, largest] += missing[o]
     # What the outputs of the basis must still reach of X.
     right = (
         pair.x[:, free] * (pair.total_y * unit) - pair.y[:, others] @ entries[others]
@@ -781,8 +805,10 @@ def tableau_decision(pair: _Pair, limit: int) -> ExactRemap | Integers | None:
     # Phase 1 of the simplex method on Y t_w = x_w, Σ_w t_w = 1. Entry (o, w) of total_x·T is
     # variable w·m + o; every row has an artificial variable.
     blocks = np.kron(np.eye(k, dtype=int), pair.y)
-    sums = np.kron(np.ones((1, k), dtype=int), np.eye(m, dtype=object))
-    right = np.append((pair.x * pair.total_y).T, [pair.total_x] * m)
+    ones = np.ones((1, k), dtype=int)
+    sums = np.kron(ones, np.eye(m, dtype=object))
+    wanted = (pair.x * pair.total_y).T
+    right = np.append(wanted, [pair.total_x] * m)
     table = np.hstack(
         [np.vstack([blocks, sums]), np.eye(rows, dtype=object), right[:, None]]
     )
@@ -796,9 +822,11 @@ def tableau_decision(pair: _Pair, limit: int) -> ExactRemap | Integers | None:
     if table[-1, -1] == 0:
         values = np.zeros(columns + rows, dtype=object)
         values[basis] = table[:-1, -1]
-        return values[:columns].reshape(k, m).T, scale * pair.total_x
+        remap = values[:columns].reshape(k, m).T
+        return remap, scale * pair.total_x
     # The reduced cost of an artificial variable is the scale less the dual of its row.
-    gains = scale - table[-1, columns : columns + n * k]
+    duals = table[-1, columns : columns + n * k]
+    gains = scale - duals
     return np.asarray(gains.reshape(k, n).T)
 
 
@@ -899,7 +927,8 @@ def _solved_remap(x: Floats, y: Floats) -> tuple[Floats | None, Floats | None]:
         # v·y is the o-th unit vector, so v·x_w is the entry of the remap.
         inverse = np.linalg.pinv(y / peaks_y) / peaks_y[:, None]
         # Relative to the size of its witness: the most significant negative entry.
-        share = entries / np.abs(inverse).sum(axis=1, keepdims=True)
+        sizes = np.abs(inverse).sum(axis=1, keepdims=True)
+        share = entries / sizes
         o, w = np.unravel_index(share.argmin(), share.shape)
         gains = np.zeros_like(x)
         gains[:, w] = -inverse[o]
@@ -914,7 +943,8 @@ def _stochastic(entries: AnyArray) -> Floats:
 
 
 def _distance(x: Floats, y: Floats, remap: Floats) -> float:
-    return float(np.abs(x - y @ remap).sum(axis=1).max()) / 2
+    differences = np.abs(x - y @ remap).sum(axis=1)
+    return float(differences.max()) / 2
 
 
 # -- how near a remap comes ---------------------------------------------------------------
@@ -991,7 +1021,8 @@ def _in_bits(remap: Floats, bits: int) -> ExactRemap:
     """Round a stochastic matrix to multiples of 2^-bits; the largest entry of a row gives way."""
     weights = _whole(np.asarray(remap, dtype=np.float64), 1 << bits)
     rows = np.arange(len(weights))
-    weights[rows, weights.argmax(axis=1)] += (1 << bits) - weights.sum(axis=1)
+    missing = (1 << bits) - weights.sum(axis=1)
+    weights[rows, weights.argmax(axis=1)] += missing
     return weights, 1 << bits
 
 
@@ -1002,7 +1033,8 @@ def _candidates(pair: _Pair, limit: int = 250_000) -> Iterator[Floats]:
     one refines; and the best one of a linear program. Above the limit of inputs times outputs
     times outputs, where these take seconds, only the first.
     """
-    yield _stochastic(np.linalg.lstsq(pair.float_y, pair.float_x, rcond=None)[0])
+    solution, *_ = np.linalg.lstsq(pair.float_y, pair.float_x, rcond=None)
+    yield _stochastic(solution)
     if pair.x.size * pair.y.shape[1] > limit:
         return
     result = search_remap(pair.float_x, pair.float_y)
@@ -1037,4 +1069,7 @@ def _least_distance(pair: _Pair, limit: int = 20_000) -> list[Floats]:
         A_eq=sparse.hstack([sums, sparse.coo_array((m, n * k + 1))]),
         b_eq=np.ones(m),
     )
-    return [_stochastic(program.x[: m * k].reshape(m, k))] if program.success else []
+    if not program.success:
+        return []
+    remap = program.x[: m * k].reshape(m, k)
+    return [_stochastic(remap)]

@@ -67,14 +67,16 @@ def read_channel(path: FilePath) -> Channel:
             raise InputError(
                 f"{name}: every row must hold {columns} numbers, but row {line} holds {len(row)}"
             )
-        broken = [v is None or not math.isfinite(v) for v in floats[line - 1]]
+        values = floats[line - 1]
+        broken = [v is None or not math.isfinite(v) for v in values]
         if any(broken):
             place = broken.index(True)
             raise InputError(
                 f"{name}: {row[place][:40]!r} in row {line}, column {place + 1} is not a number"
             )
     # Fractions throughout mean exact numbers; a decimal such as 0.333 was rounded by somebody.
-    exact = all("/" in cell or cell in ("0", "1") for row in rows for cell in row)
+    cells = (cell for row in rows for cell in row)
+    exact = all("/" in cell or cell in ("0", "1") for cell in cells)
     named = {"inputs": inputs, "outputs": outputs}
     labels = {
         side: typed_labels(cells) for side, cells in named.items() if cells is not None

@@ -209,7 +209,8 @@ class _Constraints:
         ends = np.where(live, ends, 1)
         # Edge (i, h) allows x_i ≤ e^{εℓ} x_h: x_i may still grow by e^{εℓ} x_h / x_i.
         with np.errstate(over="ignore"):
-            return np.where(live, self.bounds * ends[:, ::-1] / ends, math.inf)
+            steps = self.bounds * ends[:, ::-1] / ends
+            return np.where(live, steps, math.inf)
 
     def column_graph(self, column: AnyArray) -> ColumnGraph:
         """Return the tight edges of a column, and the parts that they join."""
@@ -224,7 +225,8 @@ class _Constraints:
         edges = self.edges[tight]
         # The node with the larger probability comes first.
         ends = column[self.edges[tight]]
-        edges = np.where((ends[:, 0] < ends[:, 1])[:, None], edges[:, ::-1], edges)
+        rises = ends[:, 0] < ends[:, 1]
+        edges = np.where(rises[:, None], edges[:, ::-1], edges)
         nearest = float(distances[~tight].min(initial=math.inf))
         return ColumnGraph(edges, components(edges.T, self.size), nearest, self.exact)
 
@@ -551,7 +553,8 @@ def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
     rows, columns = channel.shape
     if isinstance(channel, GeometricChannel):
         # Rows are ordered by likelihood ratio, so the first and last row differ most.
-        return -float(np.minimum(channel.row(0), channel.row(rows - 1)).sum())
+        overlap = np.minimum(channel.row(0), channel.row(rows - 1))
+        return -float(overlap.sum())
     if rows * rows * columns > 2 * limit:
         raise TooLarge(
             f"the Dobrushin coefficient compares all pairs of {rows} rows with {columns} outputs, "
@@ -562,7 +565,8 @@ def dobrushin(channel: Channel, *, limit: int = 4_000_000_000) -> float:
     # TV(X_i, X_h) = ½ ‖X_i − X_h‖₁ = 1 − Σ_o min(X_io, X_ho), in blocks of rows.
     matrix = channel.matrix()
     step = max(1, LIMITS.block // rows)
-    blocks = (matrix[low : low + step] for low in range(0, rows, step))
+    starts = range(0, rows, step)
+    blocks = (matrix[low : low + step] for low in starts)
     return (
         max(float(cdist(block, matrix, "cityblock").max()) for block in blocks) / 2 - 1
     )

@@ -134,7 +134,8 @@ def search(
         weights = channel.weights
         step = max(1, block // rows)
         largest = _exact_best
-        blocks = ((o, weights[:, o : o + step]) for o in range(0, columns, step))
+        starts = range(0, columns, step)
+        blocks = ((o, weights[:, o : o + step]) for o in starts)
     # ε ≥ ln(X[i,o]/X[h,o])/ℓ: for each length ℓ only the largest ratio counts.
     edges = list(_edge_groups(graph))
     worst = [Worst(None, None, Fraction(0), length) for length, _ in edges]
@@ -177,7 +178,9 @@ def _edge(
         near = graph.neighbours(row)
         return int(near[values[near, o].argmax()]), row
     i, h = map(int, edges[row])
-    return (i, h) if values[i, o] >= values[h, o] else (h, i)
+    if values[i, o] < values[h, o]:
+        return h, i
+    return i, h
 
 
 def _quotients(large: Values, small: Values) -> Floats:
@@ -211,7 +214,8 @@ def _edge_groups(graph: AnswerGraph) -> Iterator[tuple[float, Edges | None]]:
     # Edges of one length share the bound e^{εℓ}: one group each.
     order = np.argsort(lengths, kind="stable")
     values, starts = np.unique(lengths[order], return_index=True)
-    for value, part in zip(values, np.split(order, starts[1:]), strict=True):
+    parts = np.split(order, starts[1:])
+    for value, part in zip(values, parts, strict=True):
         yield float(value), edges[part]
 
 
@@ -243,11 +247,15 @@ def _exact_best(
     # No quotient of this block can beat the best so far, whatever the rounding.
     if beat and log_ratio(beat) > math.log(largest) + log_error:
         return None
-    near_largest = np.nonzero(quotients >= largest * (1 - quotient_error))
+    is_near = quotients >= largest * (1 - quotient_error)
+    near_largest = np.nonzero(is_near)
     # Many places may share few fractions; the first place of each counts.
-    pairs = zip(large[near_largest].tolist(), small[near_largest].tolist(), strict=True)
+    numerators = large[near_largest].tolist()
+    denominators = small[near_largest].tolist()
+    pairs = list(zip(numerators, denominators, strict=True))
     first = {pair: k for k, pair in reversed(list(enumerate(pairs)))}
-    ratio, last = max((_exact_quotient(*pair), -k) for pair, k in first.items())
+    found = ((_exact_quotient(*pair), -k) for pair, k in first.items())
+    ratio, last = max(found)
     e, o = (int(axis[-last]) for axis in near_largest)
     return ((e, o), ratio) if ratio > beat else None
 
@@ -301,7 +309,8 @@ def _geometric(channel: GeometricChannel, graph: AnswerGraph) -> Worst:
     # X[i,o]/X[h,o] is at most e^{step·|h−i|}, reached at o ≤ i: the longest step per length wins.
     i, h, length = graph.longest_edge()
     # An exact multiple of ε, so that no rounding decides.
-    times = Fraction(h - i, channel.width) / Fraction(repr(length))
+    steps = Fraction(h - i, channel.width)
+    times = steps / Fraction(repr(length))
     ratio = exp_or_inf(channel.step * (h - i))
     return Worst((i, h), i, ratio, length, (times, channel.epsilon))
 
@@ -316,7 +325,8 @@ def _scaled_phi(channel: ScaledPhi) -> Worst:
     k = int(np.argmin(lengths))
     ratio = exp_or_inf(float(channel.epsilon) * lengths[k])
     rule = (Fraction(1), channel.epsilon)
-    return Worst((i, int(near[k])), i, ratio, float(lengths[k]), rule)
+    edge = (i, int(near[k]))
+    return Worst(edge, i, ratio, float(lengths[k]), rule)
 
 
 def factors_match(channel: Channel, graph: AnswerGraph) -> TypeGuard[KroneckerChannel]:
@@ -338,7 +348,8 @@ def _in_products(channel: KroneckerChannel, graph: AnswerGraph) -> list[Worst]:
         ]
     # In a Cartesian product an edge moves one coordinate, so its ratio is that of a factor.
     # Equal factors have the same places: the first of them represents all.
-    first_of = {id(own): k for k, own in reversed(list(enumerate(places)))}
+    backwards = reversed(list(enumerate(places)))
+    first_of = {id(own): k for k, own in backwards}
     worst_moves: list[Worst] = []
     for k in sorted(first_of.values()):
         for worst in places[k]:
@@ -361,7 +372,8 @@ def _moved(channel: KroneckerChannel, moves: list[Worst]) -> Worst:
     ]
     # Exact as a product of fractions; else by the sum of logarithms, which does not overflow.
     if all(isinstance(move.ratio, Fraction) for move in moves):
-        ratio: Real = math.prod((move.ratio for move in moves), start=Fraction(1))
+        ratios = (move.ratio for move in moves)
+        ratio: Real = math.prod(ratios, start=Fraction(1))
     else:
         ratio = exp_or_inf(math.fsum(move.value for move in moves))
     return Worst(
@@ -373,7 +385,8 @@ def _sum_rule(chosen: list[Worst]) -> tuple[Fraction, Epsilon] | None:
     """Add levels that are all exact multiples of the same kind of ε."""
     rules = [worst.rule for worst in chosen if worst.edge is not None]
     known = [rule for rule in rules if rule is not None]
-    if len(known) < len(rules) or len({epsilon.base for _, epsilon in known}) != 1:
+    bases = {epsilon.base for _, epsilon in known}
+    if len(known) < len(rules) or len(bases) != 1:
         return None
     # Levels of one base are multiples of one unit, which add up as fractions.
     unit = known[0][1]
@@ -534,7 +547,8 @@ def _judge(worst: Worst, epsilon: Epsilon, tolerance: float) -> PrivacyCheck:
         margin = float(epsilon) - worst.value
     slack = 0.0 if exact else tolerance
     allowed = exp_or_inf(float(epsilon) * worst.length)
-    return PrivacyCheck(margin >= -slack, *place, allowed, margin, exact, slack)
+    private = margin >= -slack
+    return PrivacyCheck(private, *place, allowed, margin, exact, slack)
 
 
 def exp_or_inf(level: float) -> float:

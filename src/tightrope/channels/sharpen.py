@@ -96,10 +96,12 @@ class ExactRule(RuleChannel):
         return float(self.fraction(i, o))
 
     def _row(self, i: int) -> Floats:
-        return np.array([self._entry(i, o) for o in range(self.shape[1])])
+        entries = [self._entry(i, o) for o in range(self.shape[1])]
+        return np.array(entries)
 
     def _column(self, o: int) -> Floats:
-        return np.array([self._entry(i, o) for i in range(self.shape[0])])
+        entries = [self._entry(i, o) for i in range(self.shape[0])]
+        return np.array(entries)
 
 
 class RationalGeometric(ExactRule):
@@ -139,7 +141,8 @@ class RationalGeometric(ExactRule):
     def top(self, o: int) -> Fraction:
         """Return the largest entry of a column, the one on the diagonal."""
         is_end = o in (0, self.size - 1)
-        return (1 if is_end else 1 - self.alpha) / (1 + self.alpha)
+        share = 1 if is_end else 1 - self.alpha
+        return share / (1 + self.alpha)
 
     def fraction(self, i: int, o: int) -> Fraction:
         """Return the exact probability of output o when the true answer is node i."""
@@ -185,7 +188,8 @@ class GeometricRemap(ExactRule):
             spread = (1 - b / a) * (1 - a * b)
         # T[j,k] = D₁[k]·s·(r·a₁^|j-k| + [j = k]·(a₂/a₁)·(1 - a₁²))
         stay = b / a * (1 - a * a) if i == o else 0
-        return self.coarse.top(o) * scale * (spread * a ** abs(i - o) + stay)
+        shape = spread * a ** abs(i - o) + stay
+        return self.coarse.top(o) * scale * shape
 
 
 class ExactProduct(ExactRule, KroneckerChannel):
@@ -277,18 +281,21 @@ def distance_noise(graph: AnswerGraph, ratio: Fraction) -> IntegerChannel | None
     >>> distance_noise(Cycle(4), Fraction(2)).weights[0].tolist()
     [4, 2, 1, 2]
     """
-    distances = np.array([graph.distances_from(i) for i in range(graph.size)])
+    rows = [graph.distances_from(i) for i in range(graph.size)]
+    distances = np.array(rows)
     top = int(distances.max())
     # p^(D−d)·q^d in place of α^d, over p^D: integers.
     powers = [
         ratio.numerator ** (top - d) * ratio.denominator**d for d in range(top + 1)
     ]
     phi = np.array(powers, dtype=object)[distances]
-    solution = exact.solve(phi, np.ones((graph.size, 1), dtype=object))
+    ones = np.ones((graph.size, 1), dtype=object)
+    solution = exact.solve(phi, ones)
     if solution is None:
         return None
     # The solution may have a negative denominator.
-    weights = phi * (solution[0][:, 0] * (1 if solution[1] > 0 else -1))
+    sign = 1 if solution[1] > 0 else -1
+    weights = phi * (solution[0][:, 0] * sign)
     if (weights < 0).any():
         return None
     return IntegerChannel(
@@ -530,13 +537,17 @@ def _nearest_level(
     """
     is_line = graph.power == 1
     in_closed_form = is_line and isinstance(fine, RationalGeometric)
-    too_large = graph.size > (most if is_line else tried) and not in_closed_form
+    largest = most if is_line else tried
+    too_large = graph.size > largest and not in_closed_form
     if graph.size < 2 or graph.has_lengths or too_large:
         return None
 
     def derives(hundredths: int) -> bool:
         noise = _noise_at(Epsilon.of(Fraction(hundredths, 100)), graph)
-        return noise is not None and _decided(noise, fine)[0] is not None
+        if noise is None:
+            return False
+        remap, *_ = _decided(noise, fine)
+        return remap is not None
 
     # What derives is as private as the fine channel. Ratios are rounded down, hence one more.
     high = int(100 * log_ratio(ratio)) + 2
@@ -554,6 +565,10 @@ def _nearest_level(
         # the coarse one are of no use: the fine channel derives from itself.
         own = smallest_epsilon(_listed(coarse), graph).ratio
         if isinstance(own, Fraction):
-            high = min(high, int(100 * log_ratio(own)) + 1)
-        low = next((k for k in range(high - 1, 0, -1) if derives(k)), 0)
-    return Epsilon.of(Fraction(low, 100)) if low else None
+            bound = int(100 * log_ratio(own)) + 1
+            high = min(high, bound)
+        candidates = range(high - 1, 0, -1)
+        low = next((k for k in candidates if derives(k)), 0)
+    if not low:
+        return None
+    return Epsilon.of(Fraction(low, 100))

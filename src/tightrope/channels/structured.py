@@ -64,7 +64,8 @@ def log_alpha_sum(epsilon: Epsilon, counts: tuple[int, ...]) -> float:
     logs = [math.log(count) - step * d for d, count in enumerate(counts) if count]
     # ln Σ e^l = top + ln Σ e^{l − top}: ball sizes of 10^300 do not fit a float.
     top = max(logs)
-    return top + math.log(math.fsum(math.exp(value - top) for value in logs))
+    scaled = (math.exp(value - top) for value in logs)
+    return top + math.log(math.fsum(scaled))
 
 
 def compare_levels(
@@ -81,7 +82,8 @@ def compare_levels(
     """
     # Levels written in the same unit (1, or ln b) are compared as fractions of it.
     if first.base == second.base:
-        return float(second.multiple - times * first.multiple) * first.unit
+        difference = second.multiple - times * first.multiple
+        return float(difference) * first.unit
     return float(second) - float(times) * float(first)
 
 
@@ -161,7 +163,8 @@ class GeometricChannel(RuleChannel):
         return float(power) * self._top(o)
 
     def _top(self, o: int) -> float:
-        return self._outer if o in (0, self.size - 1) else self._inner
+        is_end = o in (0, self.size - 1)
+        return self._outer if is_end else self._inner
 
     def column_maxima(self) -> Floats:
         """Return the largest entry of each column, which is the one on the diagonal."""
@@ -175,7 +178,8 @@ class GeometricChannel(RuleChannel):
         if self.size == 1:
             return 1.0
         # Column maxima lie on the diagonal: two ends and n − 2 inner answers.
-        return 2 * self._outer + (self.size - 2) * self._inner
+        inner = (self.size - 2) * self._inner
+        return 2 * self._outer + inner
 
     def __repr__(self) -> str:
         width = "" if self.width == 1 else f", width {self.width}"
@@ -238,7 +242,8 @@ class ScaledPhi(RuleChannel):
         if self.graph.has_lengths:
             return alpha_powers(self.epsilon, distances)
         # Few different distances: take each power once.
-        powers = alpha_powers(self.epsilon, np.arange(int(distances.max()) + 1))
+        lengths = np.arange(int(distances.max()) + 1)
+        powers = alpha_powers(self.epsilon, lengths)
         return powers.take(distances)
 
     def _row(self, i: int) -> Floats:
@@ -249,10 +254,14 @@ class ScaledPhi(RuleChannel):
         return self._powers(o) * self._z(o)
 
     def _entry(self, i: int, o: int) -> float:
-        return float(alpha_powers(self.epsilon, self.graph.distance(i, o))) * self._z(o)
+        distance = self.graph.distance(i, o)
+        power = float(alpha_powers(self.epsilon, distance))
+        return power * self._z(o)
 
     def _z(self, o: int) -> float:
-        return float(self._scale[o]) if self._scale.ndim else float(self._scale)
+        if not self._scale.ndim:
+            return float(self._scale)
+        return float(self._scale[o])
 
     def column_maxima(self) -> Floats:
         """Return the largest entry of each column, which is z."""
@@ -276,8 +285,10 @@ class ScaledPhi(RuleChannel):
                 return
         count = n if n <= all_up_to else some
         try:
-            for i in np.unique(np.linspace(0, n - 1, count).round().astype(np.int64)):
-                self._check_sum(int(i), float(self._powers(int(i)) @ self.scale))
+            places = np.linspace(0, n - 1, count).round()
+            for i in np.unique(places.astype(np.int64)):
+                row_sum = self._powers(int(i)) @ self.scale
+                self._check_sum(int(i), float(row_sum))
         except TooLarge:
             raise TooLarge(
                 f"the row sums of a scaled Φ on {self.graph.name} cannot be checked: a row would "
@@ -341,12 +352,14 @@ class ClampedChannel(RuleChannel):
 
     def _row(self, i: int) -> Floats:
         # Clamp the answer to the part that has rows.
-        return self.inner.row(min(max(i - self.start, 0), self.inner.shape[0] - 1))
+        last = self.inner.shape[0] - 1
+        return self.inner.row(min(max(i - self.start, 0), last))
 
     def _column(self, o: int) -> Floats:
         # Answers outside the part have the row of the nearest answer in it.
         behind = self.shape[0] - self.start - self.inner.shape[0]
-        return np.pad(self.inner.column(o), (self.start, behind), mode="edge")
+        margins = (self.start, behind)
+        return np.pad(self.inner.column(o), margins, mode="edge")
 
     def __repr__(self) -> str:
         last = self.start + self.inner.shape[0] - 1
@@ -389,8 +402,10 @@ class KroneckerChannel(RuleChannel):
                     f"factor {k} must be a channel, got {type(factor).__name__}"
                 )
         #: How many inputs, and how many outputs, the factors have.
-        self.sides = tuple(zip(*(factor.shape for factor in self.factors), strict=True))
-        self.shape = (math.prod(self.sides[0]), math.prod(self.sides[1]))
+        shapes = (factor.shape for factor in self.factors)
+        self.sides = tuple(zip(*shapes, strict=True))
+        rows, columns = map(math.prod, self.sides)
+        self.shape = (rows, columns)
 
     def _of_each(
         self, method: Callable[..., Any], side: int, place: int
@@ -407,8 +422,9 @@ class KroneckerChannel(RuleChannel):
         return outer(self._of_each(Channel.column, 1, o))
 
     def _entry(self, i: int, o: int) -> float:
-        digits = digits_of(i, self.sides[0]), digits_of(o, self.sides[1])
-        return math.prod(map(Channel.entry, self.factors, *digits))
+        inputs = digits_of(i, self.sides[0])
+        outputs = digits_of(o, self.sides[1])
+        return math.prod(map(Channel.entry, self.factors, inputs, outputs))
 
     def _inputs(self, i: int) -> Hashable:
         return tuple(self._of_each(Channel.input_label, 0, i))
@@ -490,7 +506,8 @@ class UnboundedNoise(RuleChannel):
                 )
             sizes = lattice.layers(count)
             # ln(n_t α^t) for layers of n_t points; the rest is below e^−60 of the largest.
-            logs = np.array([math.log(n) - step * t for t, n in enumerate(sizes)])
+            logs_of_layers = [math.log(n) - step * t for t, n in enumerate(sizes)]
+            logs = np.array(logs_of_layers)
             if logs[-1] < logs.max() - 60:
                 break
             count *= 2
@@ -516,14 +533,18 @@ class UnboundedNoise(RuleChannel):
     def _mean(self, loss: str, sums: Sequence[int]) -> float:
         """Return the mean of a loss by its sums over the layers."""
         sizes = self.lattice.layers(len(self.layers))
-        means = np.array([x / n for x, n in zip(sums, sizes, strict=True)])
-        return float(self.layers @ means) * float(self.lattice.units(loss))
+        pairs = zip(sums, sizes, strict=True)
+        means = np.array([x / n for x, n in pairs])
+        unit = float(self.lattice.units(loss))
+        return float(self.layers @ means) * unit
 
     def coordinate(self, a: int) -> float:
         """Return the probability that one coordinate of the noise is a."""
         a = abs(a)
         # Noise is symmetric: a and -a share what the interval gains.
-        return self.within(0) if not a else (self.within(a) - self.within(a - 1)) / 2
+        if not a:
+            return self.within(0)
+        return (self.within(a) - self.within(a - 1)) / 2
 
     def within(self, a: int) -> float:
         """Return the probability that one coordinate of the noise is at most a from 0.
@@ -546,11 +567,12 @@ class UnboundedNoise(RuleChannel):
                 else 0.0
             )
             within_next = float(next_layer) * partial_layer / self.lattice.width
-            return float(self.layers[: full_layers + 1].sum()) + within_next
+            within_full = float(self.layers[: full_layers + 1].sum())
+            return within_full + within_next
         if self.lattice.form in ("cube", "range"):
             sizes = self.lattice.layers(len(self.layers))
-            shares = (self.lattice.within(t, a) / n for t, n in enumerate(sizes))
-            return float(self.layers @ np.fromiter(shares, np.float64, len(sizes)))
+            shares = [self.lattice.within(t, a) / n for t, n in enumerate(sizes)]
+            return float(self.layers @ np.array(shares))
         return float(self._coordinate[: a + 1].sum())
 
     @functools.cached_property
@@ -596,11 +618,13 @@ class UnboundedNoise(RuleChannel):
 def _sum_of_many(law: Floats, count: int) -> Floats:
     """Return the law of a sum of independent symmetric numbers, at 0, 1, 2, …."""
     # Eight times the support: what wraps around the circle is negligible.
-    size = 1 << (2 * len(law) - 1).bit_length() + 3
+    bits = (2 * len(law) - 1).bit_length()
+    size = 1 << bits + 3
     circle = np.zeros(size)
     circle[: len(law)] = law
     circle[-len(law) + 1 :] = law[:0:-1]
     # The transform of a sum of independent numbers is the power of the transform.
-    total_law = np.fft.irfft(np.fft.rfft(circle) ** count, size)
+    transform = np.fft.rfft(circle) ** count
+    total_law = np.fft.irfft(transform, size)
     # Round-off of the transform may leave tiny negative numbers.
     return np.maximum(total_law[: size // 2], 0.0)

@@ -412,8 +412,8 @@ class StrongProduct(ProductGraph):
             for d in range(max(map(len, balls)))
         ]
         # Shells are differences of balls; Python integers, as they may exceed 64 bits.
-        balls = np.array([0, *within], object)
-        return tuple(np.diff(balls).tolist())
+        reached = np.array([0, *within], object)
+        return tuple(np.diff(reached).tolist())
 
     def intersection_rule(self) -> IntersectionNumbers | Literal[False]:
         """Decide from the factors.
