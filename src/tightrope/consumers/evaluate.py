@@ -292,11 +292,13 @@ def right_guess(channel: Channel, prior: Prior) -> float:
         reach = reach_in_box(pi, ((len(pi), 1),), channel.ratio)
         return float(channel.column_maxima() @ reach)
     if isinstance(channel, ScaledPhi):
-        return float(channel.scale @ Phi(channel.graph, channel.epsilon).reach(pi))
+        reached = Phi(channel.graph, channel.epsilon).reach(pi)
+        return float(channel.scale @ reached)
     _check_channel(channel, prior.size)
     maxima = np.zeros(channel.shape[1])
     for start, block in small_blocks(channel):
-        joint = block * pi[start : start + len(block), None]
+        weights = pi[start : start + len(block), None]
+        joint = block * weights
         np.maximum(maxima, joint.max(axis=0), out=maxima)
     return float(maxima.sum())
 
@@ -340,7 +342,8 @@ def parts(channel: Channel, prior: Prior) -> list[ChannelPart] | None:
         return None
     # Equal factors with the same prior are evaluated once.
     pairs = Counter(zip(factors, priors, strict=True))
-    return [ChannelPart(factor, own, times) for (factor, own), times in pairs.items()]
+    counts = pairs.items()
+    return [ChannelPart(factor, own, times) for (factor, own), times in counts]
 
 
 def _factors(channel: Channel) -> list[Channel] | None:
@@ -450,15 +453,18 @@ def _sides(prior: Floats, alpha: float) -> tuple[list[Floats], list[Floats]]:
     from tightrope.phi.lattice import recurrence
 
     def shifted(values: Floats) -> Floats:
-        return np.concatenate([np.zeros((1, 2)), alpha * values[:-1]])
+        start = np.zeros((1, 2))
+        return np.concatenate([start, alpha * values[:-1]])
 
     # S_o = π_o + α S_{o-1}, both directions at once.
-    zeroth = recurrence(alpha, np.stack([prior, prior[::-1]], axis=1))
+    both = np.stack([prior, prior[::-1]], axis=1)
+    zeroth = recurrence(alpha, both)
     # Σ j α^j and Σ j² α^j are sums of the sums before them: no powers of n appear.
     first = recurrence(alpha, shifted(zeroth))
     second = recurrence(alpha, shifted(zeroth + 2 * first))
-    left = [moment[:, 0] for moment in (zeroth, first, second)]
-    right = [moment[::-1, 1] for moment in (zeroth, first, second)]
+    moments = (zeroth, first, second)
+    left = [moment[:, 0] for moment in moments]
+    right = [moment[::-1, 1] for moment in moments]
     # The place itself was counted on both sides.
     right[0] = right[0] - prior
     return left, right
@@ -504,9 +510,11 @@ def _mean(prior: Floats, alpha: float, step: float) -> LineRemap:
     drift = right1 - left1
     # Σ w (x − g)² is least at the mean, and equals spread − 2·shift·drift + shift²·total.
     spread = left2 + right2
-    offset = np.divide(drift, total, out=np.zeros_like(total), where=total > 0)
+    zeros = np.zeros_like(total)
+    offset = np.divide(drift, total, out=zeros, where=total > 0)
     # ⌈x - 1/2⌉ rounds halves down: of two equal guesses the smaller one.
-    guess = np.clip(np.ceil(here + offset - 0.5), 0, len(prior) - 1).astype(np.int64)
+    nearest = np.ceil(here + offset - 0.5)
+    guess = np.clip(nearest, 0, len(prior) - 1).astype(np.int64)
     shift = (guess - here).astype(float)
     values = spread - 2 * shift * drift + shift**2 * total
     return LineRemap(guess, step * np.maximum(values, 0.0))
@@ -538,5 +546,6 @@ def _largest(prior: Floats, alpha: float) -> LineRemap:
             best[i] = value
             guess[i] = place
     # Σ_i q_o(i) minus the weight of the guess is the expected loss under binary loss.
-    total = np.add(*(side[0] for side in _sides(prior, alpha)))
+    left, right = (side[0] for side in _sides(prior, alpha))
+    total = np.add(left, right)
     return LineRemap(guess, total - best)

@@ -52,11 +52,13 @@ def _first_fall(order: Ints, losses: Callable[[int], AnyArray]) -> Triple | None
     for place, i in enumerate(order.tolist()):
         row = losses(i)
         # From the truth outwards on both sides: a monotone loss never falls on the way.
-        for direction, side in ((1, row[place:]), (-1, row[place::-1])):
+        sides = ((1, row[place:]), (-1, row[place::-1]))
+        for direction, side in sides:
             falls = np.flatnonzero(side[1:] < side[:-1])
             if len(falls):
                 near = place + direction * int(falls[0])
-                return i, int(order[near]), int(order[near + direction])
+                far = int(order[near + direction])
+                return i, int(order[near]), far
     return None
 
 
@@ -159,7 +161,8 @@ class Loss(ABC):
 
     def columns(self, guesses: Ints) -> Floats:
         """Return the columns of several guesses side by side, one row for each truth."""
-        return np.stack([self.column(int(k)) for k in guesses], axis=1)
+        columns = [self.column(int(k)) for k in guesses]
+        return np.stack(columns, axis=1)
 
     def matrix(self) -> Floats:
         """Return all losses; refused with the size when they would not fit."""
@@ -264,7 +267,8 @@ class MatrixLoss(Loss):
         if self.size != self.guess_count or self._matrix.diagonal().any():
             return False
         # 0 on the diagonal and n(n−1) ones leave no other entry.
-        return int(np.count_nonzero(self._matrix == 1)) == self.size * (self.size - 1)
+        ones = int(np.count_nonzero(self._matrix == 1))
+        return ones == self.size * (self.size - 1)
 
     def guess_label(self, k: int) -> Hashable:
         """Return what guess k says."""
@@ -415,7 +419,8 @@ class DistanceLoss(_GraphLoss):
         if width is None:
             return super().expected(weights)
         # ⌈|i - k|/w⌉ from the left, and the same on the reversed line from the right.
-        return _one_sided(weights, width) + _one_sided(weights[::-1], width)[::-1]
+        from_right = _one_sided(weights[::-1], width)[::-1]
+        return _one_sided(weights, width) + from_right
 
 
 class CoordinateLoss(_GraphLoss):
@@ -476,7 +481,8 @@ class CoordinateLoss(_GraphLoss):
         """Return the columns of several guesses side by side."""
         losses = np.zeros((self.size, len(guesses)))
         for line in self.coordinates.T:
-            losses += np.abs(np.subtract.outer(line, line[guesses])) ** self.power
+            differences = np.subtract.outer(line, line[guesses])
+            losses += np.abs(differences) ** self.power
         return losses
 
     @functools.cached_property
@@ -489,7 +495,8 @@ class CoordinateLoss(_GraphLoss):
         """The only coordinate, exactly: floats where they hold whole numbers, else fractions."""
         line: AnyArray = self.coordinates[:, 0]
         # Doubles hold integers below 2^53 exactly, and their differences too.
-        if (line == np.rint(line)).all() and np.abs(line).max() < 2**52:
+        is_whole = (line == np.rint(line)).all()
+        if is_whole and np.abs(line).max() < 2**52:
             return line
         return np.array(
             [to_exact(self._numbers(i)[0]) for i in range(self.size)], dtype=object
@@ -506,7 +513,9 @@ class CoordinateLoss(_GraphLoss):
             return None
         # Even steps decided exactly: in floats 0.1, 0.2, 0.3 would not be.
         steps = np.diff(self._line)
-        return (self.power, self.exact(0, 1)) if (steps == steps[0]).all() else None
+        if (steps != steps[0]).any():
+            return None
+        return self.power, self.exact(0, 1)
 
     def falls_along(self, order: Ints) -> Triple | None:
         """Return a triple that shows it to fall: on a line, where the numbers turn."""
@@ -522,7 +531,8 @@ class CoordinateLoss(_GraphLoss):
             return None
         # |x_i − x_k| falls beside a turning point of the numbers: one triple is witness enough.
         steps = np.diff(self._line[order])
-        for place in np.flatnonzero((steps[:-1] > 0) != (steps[1:] > 0))[:1]:
+        turns = (steps[:-1] > 0) != (steps[1:] > 0)
+        for place in np.flatnonzero(turns)[:1]:
             before, here, after = map(int, order[place : place + 3])
             closer = abs(steps[place]) > abs(steps[place + 1])
             return (before, here, after) if closer else (after, here, before)
@@ -539,7 +549,9 @@ class CoordinateLoss(_GraphLoss):
     def _expected_squared(self, weights: Floats) -> Floats:
         # Σ w (x_i − x_k)² = x_k² Σw − 2 x_k·Σ w x_i + Σ w x_i². Around the middle the squares
         # stay small, and so does what cancels.
-        middle = (self.coordinates.max(axis=0) + self.coordinates.min(axis=0)) / 2
+        highest = self.coordinates.max(axis=0)
+        lowest = self.coordinates.min(axis=0)
+        middle = (highest + lowest) / 2
         x = self.coordinates - middle
         squares = (x**2).sum(axis=1)
         products = x @ (x.T @ weights)
@@ -556,8 +568,10 @@ class CoordinateLoss(_GraphLoss):
         # nothing cancels.
         costs = np.zeros_like(below)
         # From the left: all weight below a guess pays one more step.
-        costs[1:] = np.cumsum(below[:-1] * steps, axis=0)
-        costs[:-1] += np.cumsum((above[:-1] * steps)[::-1], axis=0)[::-1]
+        paid_below = below[:-1] * steps
+        paid_above = above[:-1] * steps
+        costs[1:] = np.cumsum(paid_below, axis=0)
+        costs[:-1] += np.cumsum(paid_above[::-1], axis=0)[::-1]
         in_node_order = np.empty_like(costs)
         in_node_order[order] = costs
         return in_node_order

@@ -103,11 +103,13 @@ def _candidates(label: object) -> Iterator[Hashable]:
     if isinstance(label, str) and len(label) <= LONGEST_TOKEN:
         plain = label.strip()
         yield plain
-        if plain[:1] + plain[-1:] in ("()", "[]"):
+        ends = plain[:1] + plain[-1:]
+        if ends in ("()", "[]"):
             plain = plain[1:-1].strip().removesuffix(",")
         elif NUMBER.fullmatch(plain):
             yield from _numbers(read_exact(plain))
-        label = tuple(piece.strip().strip("'\"") for piece in plain.split(","))
+        pieces = plain.split(",")
+        label = tuple(piece.strip().strip("'\"") for piece in pieces)
         yield label
     if isinstance(label, tuple):
         texts = [str(part) for part in label]

@@ -118,7 +118,9 @@ class Prior:
         # Equal floats may come from different fractions: these decide.
         if self.maximum != self.minimum:
             return False
-        return self._given is None or len(set(map(to_exact, self._given))) == 1
+        if self._given is None:
+            return True
+        return len(set(map(to_exact, self._given))) == 1
 
     # -- what subclasses compute without a list -------------------------------------------
 
@@ -131,7 +133,9 @@ class Prior:
         start, inside = self._listed
         place = self._node(node) - start
         # Outside the window the probability is 0 to double precision.
-        return float(inside[place]) if 0 <= place < len(inside) else 0.0
+        if not 0 <= place < len(inside):
+            return 0.0
+        return float(inside[place])
 
     @property
     def maximum(self) -> float:
@@ -162,7 +166,8 @@ class Prior:
         inside = self._listed[1]
         # −Σ π log₂ π, with 0 log 0 = 0.
         positive = inside[inside > 0]
-        return float(-(positive * np.log2(positive)).sum()) + 0.0
+        bits = positive * np.log2(positive)
+        return float(-bits.sum()) + 0.0
 
     @property
     def guessing_entropy(self) -> float:
@@ -172,7 +177,8 @@ class Prior:
         1.75
         """
         # Σ_k k·π_(k), in falling order.
-        return float(np.sort(self.probabilities)[::-1] @ np.arange(1, self.size + 1))
+        falling = np.sort(self.probabilities)[::-1]
+        return float(falling @ np.arange(1, self.size + 1))
 
     def __len__(self) -> int:
         return self.size
@@ -223,7 +229,8 @@ class Prior:
         )
 
     def __repr__(self) -> str:
-        first = ", ".join(f"{self[i]:.4g}" for i in range(min(self.size, 4)))
+        shown = [f"{self[i]:.4g}" for i in range(min(self.size, 4))]
+        first = ", ".join(shown)
         more = ", …" if self.size > 4 else ""
         return f"<{type(self).__name__} over {self.size} answers: {first}{more}>"
 
@@ -381,28 +388,34 @@ def _window_by_ratios(
                 if direction > 0
                 else mode - 1 - np.arange(count)
             )
-            ratios = (above[0] + above[1] * node) / (below[0] + below[1] * node)
+            numerator = above[0] + above[1] * node
+            ratios = numerator / (below[0] + below[1] * node)
             # ln π_k - ln π_mode = Σ ln(π_{j+1}/π_j), with the sign of the direction.
             log_ratios = np.concatenate(
                 [[0.0], np.cumsum((np.log(ratios) + growth) * direction)]
             )
         halves.append(np.exp(log_ratios))
     # The left half is reversed, without the mode, which both halves hold.
-    weights = np.concatenate([halves[1][:0:-1], halves[0]])
-    return mode - len(halves[1]) + 1, weights / weights.sum()
+    left_half = halves[1][:0:-1]
+    weights = np.concatenate([left_half, halves[0]])
+    first = mode - len(halves[1]) + 1
+    return first, weights / weights.sum()
 
 
 def _exact_by_ratios(
     size: int, scale: Fraction, above: Pair, below: Pair
 ) -> tuple[Fraction, ...]:
     # π_k ∝ Π_{j<k} numerator_j · Π_{j≥k} denominator_j: integers, divided once by their sum.
-    numerators = [scale.numerator * (above[0] + above[1] * k) for k in range(size - 1)]
+    terms = (above[0] + above[1] * k for k in range(size - 1))
+    numerators = [scale.numerator * term for term in terms]
     denominators = [
         scale.denominator * (below[0] + below[1] * k) for k in range(size - 1)
     ]
     up_products = accumulate(numerators, mul, initial=1)
-    down_products = list(accumulate(reversed(denominators), mul, initial=1))[::-1]
-    weights = [up * down for up, down in zip(up_products, down_products, strict=True)]
+    from_right = accumulate(reversed(denominators), mul, initial=1)
+    down_products = list(from_right)[::-1]
+    pairs = zip(up_products, down_products, strict=True)
+    weights = [up * down for up, down in pairs]
     total = sum(weights)
     return tuple(Fraction(weight, total) for weight in weights)
 
@@ -913,7 +926,9 @@ def _total_window(u: int, person: Floats) -> PriorWindow:
 
     values = np.arange(len(person))
     # Standard deviation of the sum; 10 of them to either side hold all that counts.
-    spread = math.sqrt(u * max(float(person @ values**2 - (person @ values) ** 2), 0.0))
+    mean = person @ values
+    variance = max(float(person @ values**2 - mean**2), 0.0)
+    spread = math.sqrt(u * variance)
     if 20 * spread > LIMITS.window:
         raise TooLarge(
             f"this prior lies in more than {LIMITS.window} answers: too many"
@@ -922,11 +937,14 @@ def _total_window(u: int, person: Floats) -> PriorWindow:
     def times(left: PriorWindow, right: PriorWindow) -> PriorWindow:
         # Below 256 terms a plain convolution is as fast and more accurate.
         is_short = min(len(left[1]), len(right[1])) < 256
-        product = (np.convolve if is_short else fftconvolve)(left[1], right[1])
+        convolved = np.convolve if is_short else fftconvolve
+        product = convolved(left[1], right[1])
         # Below 1e-15 of the maximum a transform returns round-off, which may be negative.
         counted = np.flatnonzero(product > 1e-15 * product.max())
-        chances = np.maximum(product[counted[0] : counted[-1] + 1], 0.0)
-        return left[0] + right[0] + int(counted[0]), chances / chances.sum()
+        inside = product[counted[0] : counted[-1] + 1]
+        chances = np.maximum(inside, 0.0)
+        first = left[0] + right[0] + int(counted[0])
+        return first, chances / chances.sum()
 
     return power((0, person), u, times)
 
@@ -935,8 +953,10 @@ def _total_exact(u: int, chances: Sequence[Fraction]) -> list[Fraction]:
     from flint import fmpq, fmpq_poly
 
     # (Σ_j p_j x^j)^u in exact arithmetic.
-    polynomial = fmpq_poly([fmpq(p.numerator, p.denominator) for p in chances]) ** u
-    coefficients = [polynomial[s] for s in range(u * (len(chances) - 1) + 1)]
+    one_person = fmpq_poly([fmpq(p.numerator, p.denominator) for p in chances])
+    polynomial = one_person**u
+    largest = u * (len(chances) - 1)
+    coefficients = [polynomial[s] for s in range(largest + 1)]
     return [Fraction(int(c.p), int(c.q)) for c in coefficients]
 
 
@@ -957,7 +977,8 @@ def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
         for p in below
     ]
     # P(median = j) = P(median ≤ j) - P(median ≤ j - 1).
-    law = {Fraction(j): reached[j + 1] - reached[j] for j in range(len(chances))}
+    values = range(len(chances))
+    law = {Fraction(j): reached[j + 1] - reached[j] for j in values}
     # For even u the middle values a < b differ with probability
     # C(u, u/2) (F(a)^{u/2} − F(a−1)^{u/2}) (G(b)^{u/2} − G(b+1)^{u/2}), G the upper tail: that
     # moves from a to the average.
@@ -965,7 +986,8 @@ def _median(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
         for b in range(a + 1, len(chances)):
             low = below[a + 1] ** half - below[a] ** half
             high = 1 - below[b]
-            chance = comb(u, half) * low * (high**half - (1 - below[b + 1]) ** half)
+            above = high**half - (1 - below[b + 1]) ** half
+            chance = comb(u, half) * low * above
             law[Fraction(a)] -= chance
             middle = Fraction(a + b, 2)
             law[middle] = law.get(middle, Fraction(0)) + chance
@@ -996,7 +1018,8 @@ def _listed_classes(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior
     labels = [histograms[i] for i in nodes]
     counts = np.array(labels, dtype=np.float64)
     # ln n! − Σ ln c_j! + Σ c_j ln p_j.
-    log_chances = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
+    log_factorials = gammaln(counts + 1).sum(axis=1)
+    log_chances = gammaln(n + 1) - log_factorials
     log_chances += xlogy(counts, person.probabilities).sum(axis=1)
     return _placed(
         graph, nodes, np.exp(log_chances), partial(_classes_exact, labels, person.exact)
@@ -1011,7 +1034,8 @@ def _classes_exact(
     labels: Sequence[Nodes], chances: Sequence[Fraction]
 ) -> list[Fraction]:
     def chance(label: Nodes) -> Fraction:
-        ways = math.factorial(sum(label)) // math.prod(map(math.factorial, label))
+        orders_within = math.prod(map(math.factorial, label))
+        ways = math.factorial(sum(label)) // orders_within
         return ways * math.prod(
             (p**c for p, c in zip(chances, label, strict=True)), start=Fraction(1)
         )
@@ -1023,7 +1047,8 @@ def _values(graph: AnswerGraph, u: int, numbers: Sequence[str]) -> Prior:
     """Return independent draws; where a person may be absent, that is the first value."""
     # Nobody is absent: that value gets probability 0.
     absent = graph.factors[0].size - len(numbers)
-    return ProductPrior([Prior(["0"] * absent + list(numbers))] * u)
+    person = Prior(["0"] * absent + list(numbers))
+    return ProductPrior([person] * u)
 
 
 def _properties(graph: AnswerGraph, n: int, numbers: Sequence[str]) -> Prior:

@@ -150,7 +150,8 @@ class Regularity:
         """
         if self.regular:
             return None
-        first = next(k for k, factor in enumerate(self.factors) if not factor.regular)
+        irregular = (k for k, factor in enumerate(self.factors) if not factor.regular)
+        first = next(irregular)
         parts = [
             np.eye(1, len(factor.y), factor.likeliest)[0] for factor in self.factors
         ]
@@ -217,7 +218,8 @@ def regularity(prior: Any, graph: AnswerGraph, epsilon: Level) -> Regularity:
     given = read_prior(prior, graph)
     level = Epsilon.of(epsilon)
     single = functools.cache(_single)
-    of_factors = tuple(single(p, g, level) for p, g in _factorised(given, graph))
+    factors = _factorised(given, graph)
+    of_factors = tuple(single(p, g, level) for p, g in factors)
     return Regularity(of_factors, given.min_entropy)
 
 
@@ -254,7 +256,8 @@ def _decided(
     error = UNPROVEN_ERROR * float(np.abs(y).max())
     if solution.error is not None and phi.inverse_norm is not None:
         # ‖Δy‖ ≤ ‖Φ⁻¹‖ ‖Δπ‖: the probabilities themselves were rounded to doubles once.
-        rounded = np.finfo(np.float64).eps * float(np.linalg.norm(prior.probabilities))
+        norm = float(np.linalg.norm(prior.probabilities))
+        rounded = np.finfo(np.float64).eps * norm
         error = solution.error + phi.inverse_norm * rounded
     # Further from 0 than its error: the sign is decided.
     if abs(y.min()) > error:
@@ -263,7 +266,8 @@ def _decided(
     if solution.unique and phi.size <= 40 and phi.epsilon.exact:
         exact = rational_solve(phi.graph, phi.epsilon, prior.exact)
         if exact is not None:
-            return np.array([float(v) for v in exact]), min(exact) >= 0, True, 0.0
+            values = [float(v) for v in exact]
+            return np.array(values), min(exact) >= 0, True, 0.0
     # On the border and unproven: counted as regular, but not as certain.
     return y, bool(y.min() >= -error), False, error
 
@@ -316,14 +320,16 @@ def separating_vector(phi: Phi, prior: Floats, solution: Solution) -> Floats:
         along = solution.kernel.T @ prior
         # The direction with the largest |π·w| separates most clearly.
         k = int(np.abs(along).argmax())
-        return np.asarray(-np.sign(along[k]) * solution.kernel[:, k])
+        direction = -np.sign(along[k])
+        return np.asarray(direction * solution.kernel[:, k])
     if not solution.unique:
         # The residual of non-negative least squares satisfies the KKT conditions Φw ≥ 0, π·w < 0.
         return -nonnegative(phi.matrix(), prior)[1]
     # π·w = y_i + δ Σy: negative for δ < −y_i / Σ|y|.
     worst, value = solution.least
     total = abs(float(solution.values.sum()))
-    target = np.full(phi.size, min(1e-3, -value / (4 * total + 1e-300)))
+    change = min(1e-3, -value / (4 * total + 1e-300))
+    target = np.full(phi.size, change)
     target[worst] += 1
     return phi.solve(target).values
 
@@ -370,7 +376,8 @@ def bound_from(phi: Phi, prior: Floats, y: Floats | None) -> float:
     # (max π) z⁺ Φ ≥ max π is feasible too.
     z = phi.solve_ones()
     if z.consistent:
-        bounds.append(float(prior.max() * np.maximum(z.values, 0).sum()))
+        positive = np.maximum(z.values, 0).sum()
+        bounds.append(float(prior.max() * positive))
     return min(bounds)
 
 
@@ -378,7 +385,8 @@ def _least_sum(matrix: Floats, prior: Floats) -> float:
     """Minimise Σy subject to yΦ ≥ π, y ≥ 0, and make the solution feasible in floats."""
     from scipy.optimize import linprog
 
-    program = linprog(np.ones(len(prior)), A_ub=-matrix, b_ub=-prior, method="highs")
+    costs = np.ones(len(prior))
+    program = linprog(costs, A_ub=-matrix, b_ub=-prior, method="highs")
     y = np.maximum(program.x, 0)
     # Adding the shortfall to y raises yΦ by at least as much, because Φ ≥ I.
     y += np.maximum(prior - y @ matrix, 0)
@@ -397,7 +405,8 @@ def ratio_bound(graph: AnswerGraph, epsilon: Level, i: int, j: int) -> float:
     >>> round(ratio_bound(PathPower(5), "ln(2)", 0, 3), 12)
     8.0
     """
-    return exp_or_inf(float(Epsilon.of(epsilon)) * graph.distance(i, j))
+    exponent = float(Epsilon.of(epsilon)) * graph.distance(i, j)
+    return exp_or_inf(exponent)
 
 
 def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, float]:
@@ -415,7 +424,9 @@ def entry_bounds(graph: AnswerGraph, epsilon: Level, i: int) -> tuple[float, flo
 
     exponents = float(Epsilon.of(epsilon)) * graph.distances_from(i)
     # In logarithms, so that a wide graph at a large ε does not overflow.
-    return math.exp(-logsumexp(exponents)), math.exp(-logsumexp(-exponents))
+    weakest = math.exp(-logsumexp(exponents))
+    strongest = math.exp(-logsumexp(-exponents))
+    return weakest, strongest
 
 
 def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
@@ -480,7 +491,8 @@ def regular_levels(
     parts = _factorised(read_prior(prior, graph), graph)
     if tolerance or step:
         return _sampled(parts, samples)
-    levels = [_levels(p, g, samples) for p, g in dict.fromkeys(parts)]
+    distinct = dict.fromkeys(parts)
+    levels = [_levels(p, g, samples) for p, g in distinct]
     return levels[0] if len(levels) == 1 else on_every_factor(levels)
 
 
@@ -509,7 +521,8 @@ def _sampled(parts: list[tuple[Prior, AnswerGraph]], samples: Samples) -> Existe
 
     def least(epsilon: float) -> float:
         # Entries of y over a product are products of the factors' entries.
-        return _smallest_product([s.solve(math.exp(-epsilon), pi) for s, pi in systems])
+        alpha = math.exp(-epsilon)
+        return _smallest_product([s.solve(alpha, pi) for s, pi in systems])
 
     certain_from = max(dominance_level(g, p.probabilities) for p, g in parts)
     count = sample_count(max(g.size for _, g in parts))

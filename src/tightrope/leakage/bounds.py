@@ -82,7 +82,8 @@ def individual_bound(values: int, epsilon: Level) -> Bound:
     # v e^ε / (v-1+e^ε) = 1 + (v-1)(e^ε - 1)/(v-1+e^ε), divided by e^ε; log1p and expm1 keep the
     # digits of a bound near 0.
     # (v-1)(1 - e^-ε) / ((v-1)e^-ε + 1).
-    excess = (v - 1) * -math.expm1(-eps) / ((v - 1) * math.exp(-eps) + 1)
+    growth = (v - 1) * math.exp(-eps) + 1
+    excess = (v - 1) * -math.expm1(-eps) / growth
     return Bound(math.log1p(excess) / math.log(2), "B, Prop 21")
 
 
@@ -275,7 +276,8 @@ def proposition_20(u: int, v: int, eps: float, r: int) -> float:
     # ⌊log_v r⌋ in integers: floating logarithms may be wrong at exact powers.
     power = floor_log(r, v)
     # Divide through by e^{εu}: 1 + e^{-ε(u-ℓ)} ((1 + (v-1)e^{-ε})^ℓ - 1).
-    excess = math.expm1(power * math.log1p((v - 1) * math.exp(-eps)))
+    logarithm = math.log1p((v - 1) * math.exp(-eps))
+    excess = math.expm1(power * logarithm)
     return math.log2(r) - math.log1p(math.exp(-eps * (u - power)) * excess) / math.log(
         2
     )
@@ -377,14 +379,18 @@ def _program(graph: AnswerGraph, level: Epsilon, rows: Nodes) -> tuple[float, Fl
     r = len(rows)
     ends = graph.edge_array()
     # α x_i ≤ x_h on edges both ways. Entries are numbered row by row.
-    i, h = np.concatenate([ends, ends[:, ::-1]]).T
-    alpha = np.exp(-float(level) * np.tile(graph.edge_lengths(), 2))
+    backwards = ends[:, ::-1]
+    i, h = np.concatenate([ends, backwards]).T
+    lengths = np.tile(graph.edge_lengths(), 2)
+    alpha = np.exp(-float(level) * lengths)
     unit = eye_array(n).tocsr()
-    private = kron(diags_array(alpha) @ unit[i] - unit[h], eye_array(r))
+    difference = diags_array(alpha) @ unit[i] - unit[h]
+    private = kron(difference, eye_array(r))
     sums = kron(eye_array(n), np.ones((1, r)))
     objective = np.zeros(n * r)
     # linprog minimises, so the entries of the maxima get -1.
-    objective[np.array(rows) * r + np.arange(r)] = -1
+    maxima = np.array(rows) * r + np.arange(r)
+    objective[maxima] = -1
     zeros = np.zeros(private.shape[0])
     solution = linprog(
         objective, A_ub=private, b_ub=zeros, A_eq=sums, b_eq=np.ones(n), method="highs"
@@ -395,7 +401,8 @@ def _program(graph: AnswerGraph, level: Epsilon, rows: Nodes) -> tuple[float, Fl
         )
     # Solver output may be negative by its tolerance; rows are brought back to sum 1.
     matrix = np.maximum(solution.x.reshape(n, r), 0)
-    return -float(solution.fun), matrix / matrix.sum(axis=1, keepdims=True)
+    row_sums = matrix.sum(axis=1, keepdims=True)
+    return -float(solution.fun), matrix / row_sums
 
 
 def _choices(graph: AnswerGraph, r: int, largest: int) -> list[Nodes]:
@@ -414,7 +421,8 @@ def _choices(graph: AnswerGraph, r: int, largest: int) -> list[Nodes]:
     # Generators suffice: merging along them yields the orbits of the whole group.
     for permutation in automorphism_group(graph).generators:
         for rows in sets:
-            sets.merge(rows, tuple(sorted(permutation[list(rows)].tolist())))
+            image = sorted(permutation[list(rows)].tolist())
+            sets.merge(rows, tuple(image))
     return [min(orbit) for orbit in sets.subsets()]
 
 
@@ -471,7 +479,8 @@ def leakage_without_privacy(
     matrix = np.full((inputs, outputs), 1 / outputs)
     matrix[0] = (1 - beta) / (outputs - 1)
     matrix[0, 0] = beta
-    weights = np.full(inputs, (1 - rare) / (inputs - 1))
+    chance = (1 - rare) / (inputs - 1)
+    weights = np.full(inputs, chance)
     weights[0] = rare
     channel = Channel(matrix)
     prior = Prior(weights)
@@ -633,7 +642,9 @@ def _averaged(matrix: Floats, classes: Ints) -> Floats:
     """Replace every entry by the mean of its class."""
     # Distances up to the diameter and numbers of orbits all occur; others would divide by 0.
     flat = classes.ravel()
-    means = np.bincount(flat, weights=matrix.ravel()) / np.maximum(np.bincount(flat), 1)
+    sums = np.bincount(flat, weights=matrix.ravel())
+    counts = np.bincount(flat)
+    means = sums / np.maximum(counts, 1)
     return np.asarray(means[classes])
 
 
@@ -1002,7 +1013,8 @@ def rounded_up(number: float) -> str:
 
 def _bits(number: float) -> str:
     """Write an amount of information with its unit."""
-    text = f"{number:.{max(4, len(str(int(number))))}g}"
+    digits = max(4, len(str(int(number))))
+    text = f"{number:.{digits}g}"
     return f"{text} bit" if text == "1" else f"{text} bits"
 
 
@@ -1015,5 +1027,6 @@ def _up(number: float, digits: int = 6, accuracy: float = 1e-12) -> str:
     if float(text) >= number * (1 - accuracy):
         return text
     # Half a unit upwards makes the nearest rounding an upward one.
-    unit = 10.0 ** (math.floor(math.log10(abs(number))) + 1 - digits)
+    exponent = math.floor(math.log10(abs(number)))
+    unit = 10.0 ** (exponent + 1 - digits)
     return f"{number + unit / 2:.{digits}g}"

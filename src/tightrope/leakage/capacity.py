@@ -118,7 +118,8 @@ def maximise(
         best = _newton(function, best, gap, newton_steps)
     # Multiplicative steps again: they never lower the value, where Newton may have stalled.
     best = _climb(function, best, gap, limit)
-    return replace(best, point=frozen(best.point), converged=best.gap <= gap)
+    converged = best.gap <= gap
+    return replace(best, point=frozen(best.point), converged=converged)
 
 
 def _climb(function: ConcaveFunction, best: Maximum, gap: float, limit: int) -> Maximum:
@@ -137,13 +138,15 @@ def _climb(function: ConcaveFunction, best: Maximum, gap: float, limit: int) -> 
 def _look(function: ConcaveFunction, point: Floats, steps: int) -> Maximum:
     # By concavity max F ≤ F(p) + max_i ∂_i F − p·∇F.
     gradient = function.gradient(point)
-    gap = max(0.0, float(gradient.max() - point @ gradient))
+    mean = point @ gradient
+    gap = max(0.0, float(gradient.max() - mean))
     return Maximum(point, function.value(point), gap, steps, False)
 
 
 def _better(old: Maximum, new: Maximum) -> Maximum:
     # By the certified gap, not by the value: the gap is what is promised.
-    return replace(new if new.gap < old.gap else old, steps=new.steps)
+    better = new if new.gap < old.gap else old
+    return replace(better, steps=new.steps)
 
 
 def _newton(
@@ -185,7 +188,8 @@ def _newton_step(
     root = p[:, None] * function.root(p)
     system = root @ root.T
     system[np.diag_indices_from(system)] += p * s
-    right = np.stack([p * (-residual) + target - p * s, p], axis=1)
+    centred = p * (-residual) + target - p * s
+    right = np.stack([centred, p], axis=1)
     try:
         with np.errstate(all="ignore"):
             solution = np.linalg.solve(system, right)
@@ -197,14 +201,17 @@ def _newton_step(
     per_level = solution[:, 1]
     # The sum of the probabilities must be 1 after the step.
     # Σ (p + dp) = 1 determines the step of λ.
-    level_step = float((p @ unshifted + p.sum() - 1) / (p @ per_level))
+    missing = p @ unshifted + p.sum() - 1
+    level_step = float(missing / (p @ per_level))
     relative = unshifted - level_step * per_level
     dp = p * relative
     ds = target / p - s - s * relative
     # Fraction of the step to the boundary, as usual in interior-point methods.
     inside = 0.995
-    length_p = min(1.0, inside / max(1e-300, float((-relative).max())))
-    length_s = min(1.0, inside / max(1e-300, float((-ds / s).max())))
+    steepest_p = float((-relative).max())
+    steepest_s = float((-ds / s).max())
+    length_p = min(1.0, inside / max(1e-300, steepest_p))
+    length_s = min(1.0, inside / max(1e-300, steepest_s))
     length = min(length_p, length_s)
     # One step length for both keeps the residual of the conditions shrinking together.
     new_p = p + length * dp
@@ -312,13 +319,15 @@ def _sum_of_parts(split: list[ChannelPart], gap: float) -> Capacity:
 
 def _information(matrix: Floats) -> ConcaveFunction:
     """Mutual information in nats as a function of the prior."""
-    logs = np.log(matrix, out=np.zeros_like(matrix), where=matrix > 0)
+    possible = matrix > 0
+    logs = np.log(matrix, out=np.zeros_like(matrix), where=possible)
     # Σ_o X_io ln X_io, which does not depend on p.
     own = np.einsum("ij,ij->i", matrix, logs)
 
     def divergences(p: Floats) -> Floats:
         # D(X_i ‖ pX): the gradient of I up to a constant.
-        return np.asarray(own - matrix @ np.log(p @ matrix))
+        log_outputs = np.log(p @ matrix)
+        return np.asarray(own - matrix @ log_outputs)
 
     return ConcaveFunction(
         value=lambda p: float(p @ divergences(p)),
@@ -479,7 +488,8 @@ def _check_counts(channel: Channel, counts: ArrayLike) -> Ints:
     must = f"counts must be one whole number for each of the {outputs} outputs"
     given = finite_array(counts, must, (outputs,), "counts", "non-negative")
     if (given != np.floor(given)).any():
-        raise InputError(f"{must}, got {given[given != np.floor(given)][0]}")
+        fractions = given[given != np.floor(given)]
+        raise InputError(f"{must}, got {fractions[0]}")
     if not given.any():
         raise InputError("at least one output must have been released")
     never = channel.column_maxima() == 0

@@ -162,11 +162,13 @@ def min_entropy_leakage(channel: Channel, prior: PriorLike = None) -> float:
     split = parts(channel, known)
     if split is not None:
         # Leakage adds up over independent coordinates.
-        return sum(p.times * min_entropy_leakage(p.channel, p.prior) for p in split)
+        leaked = (p.times * min_entropy_leakage(p.channel, p.prior) for p in split)
+        return sum(leaked)
     if known.is_uniform:
         return min_capacity(channel)
     # Observing never hurts (Jensen): below 0 there is only round-off.
-    return max(0.0, math.log2(posterior_vulnerability(channel, known) / known.maximum))
+    vulnerability = posterior_vulnerability(channel, known)
+    return max(0.0, math.log2(vulnerability / known.maximum))
 
 
 def min_capacity(channel: Channel) -> float:
@@ -212,7 +214,8 @@ def posterior_g_vulnerability(
     weighted = gain_matrix(gain, len(pi)).T * pi
     total = np.zeros((len(weighted), channel.shape[1]))
     for start, block in channel.row_blocks():
-        total += weighted[:, start : start + len(block)] @ block
+        stop = start + len(block)
+        total += weighted[:, start:stop] @ block
     return float(total.max(axis=0).sum())
 
 
@@ -250,7 +253,8 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
     known = as_prior(prior, channel.shape[0])
     split = parts(channel, known)
     if split is not None:
-        return sum(p.times * mutual_information(p.channel, p.prior) for p in split)
+        shared = (p.times * mutual_information(p.channel, p.prior) for p in split)
+        return sum(shared)
     if known.is_uniform:
         closed_form = symmetric_information(channel)
         if closed_form is not None:
@@ -265,8 +269,10 @@ def mutual_information(channel: Channel, prior: PriorLike = None) -> float:
     for start, block in small_blocks(channel):
         share = pi[start : start + len(block)]
         output += share @ block
-        row_entropy += float(share @ entr(block).sum(axis=1))
-    return max(0.0, float(entr(output).sum()) - row_entropy) / math.log(2)
+        entropies = entr(block).sum(axis=1)
+        row_entropy += float(share @ entropies)
+    output_entropy = float(entr(output).sum())
+    return max(0.0, output_entropy - row_entropy) / math.log(2)
 
 
 def posterior_shannon_entropy(channel: Channel, prior: PriorLike = None) -> float:
@@ -293,7 +299,8 @@ def posterior_guessing_entropy(channel: Channel, prior: PriorLike = None) -> flo
     joint = channel.matrix() * pi[:, None]
     joint.sort(axis=0)
     # Sorted in rising order, the last row is the first guess.
-    return float((np.arange(len(pi), 0, -1) @ joint).sum())
+    places = np.arange(len(pi), 0, -1)
+    return float((places @ joint).sum())
 
 
 def symmetric_information(channel: Channel) -> float | None:
@@ -357,7 +364,8 @@ def posterior(channel: Channel, output: int, prior: PriorLike = None) -> Floats:
     [0.25, 0.75]
     """
     # Bayes: π_i X_io / Σ_h π_h X_ho
-    joint = as_prior(prior, channel.shape[0]).probabilities * channel.column(output)
+    known = as_prior(prior, channel.shape[0])
+    joint = known.probabilities * channel.column(output)
     total = float(joint.sum())
     if total <= 0:
         raise InputError(
@@ -490,7 +498,8 @@ def predicate_leakage(
     gain = np.eye(len(classes))[member]
     before = float((pi @ gain).max())
     after = posterior_g_vulnerability(channel, gain, pi)
-    return PredicateLeakage(classes, before, after, max(0.0, math.log2(after / before)))
+    bits = max(0.0, math.log2(after / before))
+    return PredicateLeakage(classes, before, after, bits)
 
 
 def predicate_capacity(
@@ -542,7 +551,8 @@ def predicate_capacity(
     else:
         best, chosen = _climb(matrix, rows)
     # No more than the number of classes, nor than the capacity of the whole channel.
-    bound = best if exact else min(len(classes), float(matrix.max(axis=0).sum()))
+    capacity = float(matrix.max(axis=0).sum())
+    bound = best if exact else min(len(classes), capacity)
     return PredicateCapacity(math.log2(best), math.log2(bound), exact, chosen)
 
 
@@ -568,9 +578,11 @@ def _classes(
 def _best_of(matrix: Floats, chosen: Sequence[Any], group: Ints) -> tuple[float, Nodes]:
     """Return the largest Σ_o max_c X with one more secret from a group, and the secrets."""
     # Σ_o max(X_io, max over the secrets chosen so far), for all candidates at once.
-    totals = np.maximum(matrix[group], matrix[list(chosen)].max(axis=0)).sum(axis=1)
+    maxima = matrix[list(chosen)].max(axis=0)
+    totals = np.maximum(matrix[group], maxima).sum(axis=1)
     place = int(totals.argmax())
-    return float(totals[place]), (*map(int, chosen), int(group[place]))
+    added = int(group[place])
+    return float(totals[place]), (*map(int, chosen), added)
 
 
 def _climb(matrix: Floats, rows: list[Ints]) -> tuple[float, Nodes]:
@@ -581,7 +593,8 @@ def _climb(matrix: Floats, rows: list[Ints]) -> tuple[float, Nodes]:
     while improving:
         improving = False
         for c, group in enumerate(rows):
-            total, improved = _best_of(matrix, chosen[:c] + chosen[c + 1 :], group)
+            others = chosen[:c] + chosen[c + 1 :]
+            total, improved = _best_of(matrix, others, group)
             # Strictly better beyond round-off, or two equal choices would alternate for ever.
             if total > best * (1 + 1e-12):
                 best = total
@@ -670,7 +683,8 @@ def repeated_composition(
 
     # Proportional outputs are merged: they tell the same, and cases shrink.
     matrix = reduced(channel).channel.matrix()
-    cases = math.comb(times + matrix.shape[1] - 1, matrix.shape[1] - 1)
+    outputs = matrix.shape[1]
+    cases = math.comb(times + outputs - 1, outputs - 1)
     if cases > most_cases:
         raise TooLarge(
             f"{times} repetitions of {matrix.shape[1]} different outputs make {cases} cases, more "
@@ -688,12 +702,15 @@ def repeated_composition(
     at_once = 50_000
     for low in range(0, cases, at_once):
         counts = all_counts[low : low + at_once]
-        log_ways = gammaln(times + 1) - gammaln(counts + 1).sum(axis=1)
-        joint = np.exp(counts @ logs + start + log_ways[:, None])
+        log_factorials = gammaln(counts + 1).sum(axis=1)
+        log_ways = gammaln(times + 1) - log_factorials
+        log_joint = counts @ logs + start + log_ways[:, None]
+        joint = np.exp(log_joint)
         total += float(joint.max(axis=1).sum())
         # H(secret | counts) = −Σ joint · ln(joint / marginal).
         marginal = joint.sum(axis=1, keepdims=True)
-        posterior_entropy -= float(rel_entr(joint, marginal).sum()) / math.log(2)
+        entropy = float(rel_entr(joint, marginal).sum())
+        posterior_entropy -= entropy / math.log(2)
     leakage = max(0.0, math.log2(total / known.maximum))
     information = max(0.0, known.entropy - posterior_entropy)
     return Composition(total, leakage, information, epsilon)
@@ -769,7 +786,8 @@ def individual_leakage(channel: Channel, query: Query) -> IndividualLeakage:
         if isinstance(channel, GeometricChannel):
             # Geometric noise is translation-invariant: Σ_o max X is the same for all windows.
             starts = starts[:1]
-        return leakage_of_sets(channel, (range(i, i + width + 1) for i in starts))
+        intervals = (range(i, i + width + 1) for i in starts)
+        return leakage_of_sets(channel, intervals)
     exact = _work(query) <= LIMITS.databases
     return leakage_of_sets(
         channel, reachable(query) if exact else _cliques(query), exact=exact
@@ -790,11 +808,13 @@ def leakage_of_sets(
     row = functools.lru_cache(1024)(channel.row)
     for rows in sets:
         # Min-capacity of the channel restricted to these rows: log Σ_o max X.
-        total = float(np.max([row(i) for i in rows], axis=0).sum())
+        maxima = np.max([row(i) for i in rows], axis=0)
+        total = float(maxima.sum())
         if total > best:
             best = total
             answers = tuple(int(i) for i in rows)
-    return IndividualLeakage(max(0.0, math.log2(best)) if best else 0.0, answers, exact)
+    bits = max(0.0, math.log2(best)) if best else 0.0
+    return IndividualLeakage(bits, answers, exact)
 
 
 def reachable(query: Query) -> Iterator[Nodes]:
@@ -858,7 +878,9 @@ def _work(query: Query) -> float:
         return math.inf
     # In logarithms: v^u overflows for a few hundred people.
     log_work = query.individuals * math.log(len(_person_values(query)))
-    return query.individuals * math.exp(log_work) if log_work < 100 else math.inf
+    if log_work >= 100:
+        return math.inf
+    return query.individuals * math.exp(log_work)
 
 
 def _window(query: Query) -> int | None:
@@ -866,17 +888,22 @@ def _window(query: Query) -> int | None:
     values = query.values
     if query.function is not sum or not isinstance(values, range):
         return None
-    return len(values) - 1 if (values.start, values.step) == (0, 1) else None
+    if (values.start, values.step) != (0, 1):
+        return None
+    return len(values) - 1
 
 
 def _of_databases(channel: KroneckerChannel) -> IndividualLeakage:
     """Return the leakage of one factor: the others' outputs are independent of this person."""
     distinct = {factor: k for k, factor in enumerate(channel.factors)}
     # The person with the leakiest factor; all others keep their first value.
-    bits, place = max((min_capacity(factor), k) for factor, k in distinct.items())
+    leaks = ((min_capacity(factor), k) for factor, k in distinct.items())
+    bits, place = max(leaks)
     # Node numbers: the last person runs fastest, so a value of this one is worth `step`.
-    step = math.prod(factor.shape[0] for factor in channel.factors[place + 1 :])
-    answers = tuple(value * step for value in range(channel.factors[place].shape[0]))
+    behind = channel.factors[place + 1 :]
+    step = math.prod(factor.shape[0] for factor in behind)
+    values = range(channel.factors[place].shape[0])
+    answers = tuple(value * step for value in values)
     return IndividualLeakage(bits, answers, True)
 
 
