@@ -132,7 +132,8 @@ class Boxstep:
             steepest = problem.price_limits / problem.rates.sum(axis=1)
             self.centre = problem.class_means(steepest)
         # The flat ray comes first, and stays: with it rows can always sum to 1.
-        flat = problem.guesses[problem.costs[:, problem.guesses].sum(axis=0).argmin()]
+        blind = problem.costs[:, problem.guesses].sum(axis=0)
+        flat = problem.guesses[blind.argmin()]
         self._add(np.array([flat]), np.ones((1, problem.size)))
         self._add(problem.guesses, problem.rates[problem.anchors[problem.guesses]])
 
@@ -156,12 +157,15 @@ class Boxstep:
         own = (rays * problem.costs[:, guesses].T).sum(axis=1)
         self.guesses = np.concatenate([self.guesses, guesses])
         self.rays = np.vstack([self.rays, rays])
-        self.sums = np.vstack([self.sums, copies[:, None] * (rays @ by_class)])
+        sums = copies[:, None] * (rays @ by_class)
+        self.sums = np.vstack([self.sums, sums])
         self.costs = np.concatenate([self.costs, copies * own])
-        self.idle = np.concatenate([self.idle, np.zeros(len(rays), np.int64)])
+        not_idle = np.zeros(len(rays), np.int64)
+        self.idle = np.concatenate([self.idle, not_idle])
         if self.basis is not None:
             columns, rows = self.basis
-            self.basis = np.concatenate([columns, np.zeros(len(rays), np.int64)]), rows
+            nonbasic = np.zeros(len(rays), np.int64)
+            self.basis = np.concatenate([columns, nonbasic]), rows
 
     def run(self) -> None:
         """Go on round by round until the gap is closed, time is up, or nothing is gained."""
@@ -190,7 +194,8 @@ class Boxstep:
         problem = self.problem
         sizes = problem.class_sizes
         centre = np.bincount(problem.classes, self.centre)
-        reach = WIDTH * (np.abs(centre) + sizes * np.abs(self.centre).mean())
+        usual = np.abs(self.centre).mean()
+        reach = WIDTH * (np.abs(centre) + sizes * usual)
         value, values, duals = self._solved(centre - reach, centre + reach)
         traded = float(values[: 2 * len(sizes)].sum())
         here = (duals / sizes)[problem.classes]
@@ -244,7 +249,8 @@ class Boxstep:
         assert self.basis is not None
         columns, rows = self.basis
         own = columns[-len(self.costs) :]
-        self.idle = np.where(used | (own > 0), 0, self.idle + 1)
+        in_use = used | (own > 0)
+        self.idle = np.where(in_use, 0, self.idle + 1)
         kept = self.idle <= KEPT
         kept[0] = True
         traded = columns[: len(columns) - len(own)]

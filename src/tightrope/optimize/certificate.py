@@ -200,7 +200,8 @@ class Certificate:
 
     @functools.cached_property
     def _pricer(self) -> Pricer:
-        return Pricer(Problem(self.graph, self.epsilon, np.zeros((self.graph.size, 1))))
+        no_costs = np.zeros((self.graph.size, 1))
+        return Pricer(Problem(self.graph, self.epsilon, no_costs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +273,8 @@ class LimitCertificate:
 
     def costs(self) -> Floats:
         r"""Return :math:`\hat c_k(i)`, one column for each guess."""
-        own = self.consumer.prior.probabilities[:, None] * self.consumer.loss.matrix()
+        weights = self.consumer.prior.probabilities[:, None]
+        own = weights * self.consumer.loss.matrix()
         taken = (self.choices @ self.attack).T
         if self.minimised == "loss":
             return own + self.weight * taken
@@ -284,14 +286,16 @@ class LimitCertificate:
             raise InputError("without a privacy level a limit has no plain certificate")
         size = self.graph.size
         # Under a uniform prior the loss n·ĉ has the costs π_i·ℓ(i,k) = ĉ_k(i).
-        even = Consumer(prior=Prior.uniform(size), loss=MatrixLoss(size * self.costs()))
+        loss = MatrixLoss(size * self.costs())
+        even = Consumer(prior=Prior.uniform(size), loss=loss)
         return Certificate(self.graph, self.epsilon, even, self.prices)
 
     def checked_bound(self) -> float:
         """Price every guess again and return the bound that the certificate proves."""
         if self.epsilon is None:
             # Without privacy the condition is λ_i ≤ min_k ĉ_k(i) for each answer alone.
-            proved = float(np.minimum(self.prices, self.costs().min(axis=1)).sum())
+            least = self.costs().min(axis=1)
+            proved = float(np.minimum(self.prices, least).sum())
         else:
             proved = self.plain().checked_bound()
         return proved - self.weight * self.limit

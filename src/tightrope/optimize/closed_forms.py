@@ -116,8 +116,9 @@ def tree_route(task: Task) -> RoutePlan | str:
         return _not_binary(task)
     degree = graph.max_degree
     # Φ⁻¹1 has the entries (1 - (deg_j - 1)·α)/(1 + α): none is negative below this α.
-    if degree > 1 and task.alpha > 1 / (degree - 1):
-        return f"α = {task.alpha:.6g} is above 1/(Δ-1) = {1 / (degree - 1):.6g}"
+    limit = 1 / (degree - 1) if degree > 1 else 1.0
+    if task.alpha > limit:
+        return f"α = {task.alpha:.6g} is above 1/(Δ-1) = {limit:.6g}"
     noise = task.tight
     if noise is None:
         return _NOT_TIGHT
@@ -202,8 +203,10 @@ def symmetric_route(task: Task) -> RoutePlan | str:
     def solve() -> Design:
         n = task.graph.size
         # The normaliser Σ_d n_d·α^d is the same for every answer.
-        share = 1 / sum(count * task.alpha**d for d, count in enumerate(balls))
-        prices = task.proved(np.full(n, (1 - share) / n), by_theorem=True)
+        weights = (count * task.alpha**d for d, count in enumerate(balls))
+        share = 1 / sum(weights)
+        price = (1 - share) / n
+        prices = task.proved(np.full(n, price), by_theorem=True)
         noise = exponential(task.graph, task.epsilon)
         y = np.full(n, share / n)
         return _finished(task, noise, np.arange(n), 1 - share, prices, reason, cover=y)

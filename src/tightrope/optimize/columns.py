@@ -43,7 +43,8 @@ def private_columns(
     # One row for each guess; only what is positive can be a probability.
     matrix = np.maximum(np.array([columns[k] for k in guesses]), 0.0)
     positive = matrix.max(axis=1) > 0
-    guesses = [k for k, keep in zip(guesses, positive.tolist(), strict=True) if keep]
+    pairs = zip(guesses, positive.tolist(), strict=True)
+    guesses = [k for k, keep in pairs if keep]
     matrix = np.ascontiguousarray(matrix[positive])
     watch = Watch() if watch is None else watch
     pricer = Pricer(problem, watch)
@@ -60,7 +61,8 @@ def private_columns(
         # Δ ≥ (max δ - α min δ) / (1 - α)
         # The shortest edge is the strictest: there α^length is largest.
         least = float(problem.alpha ** float(problem.lengths.min(initial=1)))
-        spread = max(float(left.max() - least * left.min()), 0.0) / (1 - least)
+        surplus = float(left.max() - least * left.min())
+        spread = max(surplus, 0.0) / (1 - least)
         extra = max(spread, float(left.max())) + SUM_TOLERANCE
         # The further column serves the guess that is best without an answer.
         flat = int(
@@ -69,7 +71,8 @@ def private_columns(
         if flat not in guesses:
             guesses.append(flat)
             matrix = np.vstack([matrix, np.zeros(problem.size)])
-        matrix[guesses.index(flat)] += (extra - left) / problem.copies[flat]
+        added = (extra - left) / problem.copies[flat]
+        matrix[guesses.index(flat)] += added
         matrix /= 1 + extra
     return dict(zip(guesses, matrix, strict=True))
 
@@ -116,9 +119,11 @@ def balanced(
     # A part without mass needs no change, but a divisor.
     root = np.maximum(np.sqrt(np.bincount(part, entries)), 1e-150)
     rows = np.tile(classes, len(columns))
-    spread = csr_array((entries / root[part] / problem.class_sizes[rows], (rows, part)))
+    weights = entries / root[part] / problem.class_sizes[rows]
+    spread = csr_array((weights, (rows, part)))
     gather = spread.T.tocsr()
-    missing = 1 - np.bincount(classes, copies @ columns) / problem.class_sizes
+    sums = np.bincount(classes, copies @ columns)
+    missing = 1 - sums / problem.class_sizes
     prices = _conjugate_gradients(
         lambda x: np.asarray(spread @ (gather @ x)),
         missing,
@@ -129,7 +134,8 @@ def balanced(
     # Written so that NaN, where conjugate gradients broke down, keeps the columns too.
     if not np.abs(change).max() <= most:
         return columns
-    return np.asarray(columns * (1 + change[part].reshape(columns.shape)))
+    factors = 1 + change[part].reshape(columns.shape)
+    return np.asarray(columns * factors)
 
 
 def _conjugate_gradients(

@@ -84,10 +84,12 @@ def cosets_route(task: Task) -> RoutePlan | str:
     # are paths, of which there may be any number of answers.
     steps = _first_steps(task, width)
     wanted = -(-width // steps)
-    stride = min(width, max(wanted, -(-graph.size // MOST_ANSWERS)))
+    needed = max(wanted, -(-graph.size // MOST_ANSWERS))
+    stride = min(width, needed)
     # Far coarser cosets than wanted prove little: sum(100000,5) had a gap of 12 %, and stretched
     # ends have 1 %.
-    too_coarse = stride > 2 * wanted or graph.size**2 > stride * MECHANISM_ENTRIES
+    is_large = graph.size**2 > stride * MECHANISM_ENTRIES
+    too_coarse = stride > 2 * wanted or is_large
     if stride < 2 or too_coarse:
         return f"neighbours up to {width} apart are too near for cosets of {graph.size} answers"
     reason = f"neighbours differ by up to {width}: every {stride}-th answer, then more"
@@ -156,7 +158,8 @@ def _mechanism(task: Task, coset: Coset, stride: int) -> Channel:
     count = len(coset.answers)
     task.watch.say(f"solving for every {stride}-th answer")
     # At or below an answer that is s/2 higher: x ↦ place(x) grows by q when x grows by v.
-    last = np.searchsorted(coset.answers, np.arange(size) + stride // 2, side="right")
+    highest = np.arange(size) + stride // 2
+    last = np.searchsorted(coset.answers, highest, side="right")
     place = np.clip(last - 1, 0, count - 1)
     if coset.steps == 1:
         # On a path geometric noise is the best for every prior.
@@ -219,7 +222,8 @@ def _costs(task: Task, answers: Ints, guesses: Ints) -> Floats:
         assert width is not None
         losses = -(-away // width).astype(float)
     else:
-        losses = away.astype(float) ** rule[0] * float(rule[1])
+        powers = away.astype(float) ** rule[0]
+        losses = powers * float(rule[1])
     return np.asarray(task.prior[answers][:, None] * losses)
 
 
@@ -242,7 +246,8 @@ def _solved(
         negligible=NEGLIGIBLE,
     )
     columns = private_columns(problem, stairs.columns, task.watch)
-    loss = sum(float(problem.costs[:, k] @ x) for k, x in columns.items())
+    losses = (float(problem.costs[:, k] @ x) for k, x in columns.items())
+    loss = sum(losses)
     # Staircases that are proved to be close need no engine; they are proved by sums alone, or by
     # minimum cuts where columns of another shape are cheaper.
     prices = proved_prices(

@@ -90,7 +90,8 @@ def small_cover(task: Task) -> Floats:
         # Scaled by the worst ratio, Φy ≥ π holds at every answer.
         scaled = y * float(ratio.max()) * (1 + ROUNDING)
         best = min(best, scaled, key=np.sum)
-        y = y * (ratio if step % 2 == 0 else np.sqrt(ratio))
+        factor = ratio if step % 2 == 0 else np.sqrt(ratio)
+        y = y * factor
         if task.watch.heartbeat() or task.watch.seconds - began > SECONDS:
             break
     return best

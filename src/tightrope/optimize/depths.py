@@ -94,11 +94,13 @@ class Ball:
         r"""Return :math:`\sum_{i \to h} y_{ih} (e_h - \alpha e_i)` at each answer."""
         size = len(self.nodes)
         into = np.bincount(self.end, flow, size)
-        return np.asarray(into - alpha * np.bincount(self.start, flow, size))
+        out = np.bincount(self.start, flow, size)
+        return np.asarray(into - alpha * out)
 
     def along(self, column: Floats, alpha: float) -> Floats:
         r"""Return :math:`x_h - \alpha x_i` on each arc."""
-        return np.asarray(column[self.end] - alpha * column[self.start])
+        carried = alpha * column[self.start]
+        return np.asarray(column[self.end] - carried)
 
     def class_sums(self, column: Floats) -> Floats:
         """Return the sums of a column over the classes of its answers."""
@@ -145,7 +147,8 @@ def depths_route(task: Task) -> RoutePlan | str:
 def _radius(noise: UnboundedNoise, loss: str) -> int:
     """Return the distance beyond which noise on the lattice has little of its loss."""
     power = {"binary": 0, "squared": 2}.get(loss, 1)
-    lost = noise.layers * np.arange(len(noise.layers), dtype=float) ** power
+    layers = np.arange(len(noise.layers), dtype=float)
+    lost = noise.layers * layers**power
     beyond = lost[::-1].cumsum()[::-1]
     return max(2, int(np.argmax(beyond <= TAIL * beyond[0])))
 
@@ -154,7 +157,8 @@ def _shared_work(noise: UnboundedNoise, depths: Ints, radius: int) -> float:
     """Return about how many multiplications a step takes with prices by depth."""
     _, coordinates, ends = depths.shape
     # The last number of a root lattice follows from the others.
-    free = coordinates - (noise.lattice.form == "roots" and ends == 1)
+    follows = noise.lattice.form == "roots" and ends == 1
+    free = coordinates - follows
     guesses = math.comb(ends * (PRICE_DEPTH + radius) + free, free)
     return _work(noise, radius, guesses, math.comb(PRICE_DEPTH + free, free))
 
@@ -247,7 +251,8 @@ class _InteriorPoint:
         away = graph.distances_from(guess)
         lost = self.task.consumer.loss.column(guess)
         is_near = away <= radius
-        self.most = min(self.most, float(lost[~is_near].min(initial=math.inf)))
+        beyond = lost[~is_near].min(initial=math.inf)
+        self.most = min(self.most, float(beyond))
         nodes = np.flatnonzero(is_near)
         start = []
         end = []
@@ -286,7 +291,8 @@ class _InteriorPoint:
     @property
     def loss(self) -> float:
         """The mean loss of the columns."""
-        total = sum(ball.copies * float(ball.costs @ ball.x) for ball in self.balls)
+        losses = (ball.copies * float(ball.costs @ ball.x) for ball in self.balls)
+        total = sum(losses)
         return total / self.task.graph.size
 
     def columns(self) -> dict[int, Floats]:
@@ -313,9 +319,11 @@ class _InteriorPoint:
                 break
             best = max(best, self._proved(), key=self.sizes.dot)
             bound = float(self.sizes @ best) / self.task.graph.size
-            off = float(np.abs(self._sums() / self.sizes - 1).max())
+            ratios = self._sums() / self.sizes
+            off = float(np.abs(ratios - 1).max())
             is_close = self.loss - bound <= DEPTH_GAP * bound and off <= DEPTH_GAP
-            if is_close or watch.seconds - began > min(PATIENCE, 0.5 * watch.left):
+            patience = min(PATIENCE, 0.5 * watch.left)
+            if is_close or watch.seconds - began > patience:
                 break
             # After a short step the next one returns to the central path first.
             centring = min(0.8, max(0.05, (1 - length) ** 2))
@@ -335,7 +343,8 @@ class _InteriorPoint:
         from scipy.linalg import cho_solve_banded, cholesky_banded
 
         arcs = sum(ball.copies * len(ball.y) for ball in self.balls)
-        product = sum(ball.copies * float(ball.slack @ ball.y) for ball in self.balls)
+        products = (ball.copies * float(ball.slack @ ball.y) for ball in self.balls)
+        product = sum(products)
         target = centring * product / arcs
         matrix = np.zeros((len(self.sizes),) * 2)
         lack = self.sizes - self._sums()
@@ -349,7 +358,8 @@ class _InteriorPoint:
             shares[np.arange(len(ball.nodes)), ball.member] = 1.0
             shares[:, -1] = missing
             moved = cho_solve_banded((factor, True), shares, check_finite=False)
-            lack[ball.classes] -= ball.copies * ball.class_sums(moved[:, -1])
+            moved_sums = ball.class_sums(moved[:, -1])
+            lack[ball.classes] -= ball.copies * moved_sums
             summed = shares[:, :-1].T @ moved[:, :-1]
             matrix[np.ix_(ball.classes, ball.classes)] += ball.copies * summed
             moves.append(moved)
@@ -360,12 +370,15 @@ class _InteriorPoint:
         """Return H = A' diag(y/s) A in banded form, below the diagonal."""
         weight = ball.y / ball.slack
         size = len(ball.nodes)
-        below = np.maximum(ball.start, ball.end) - np.minimum(ball.start, ball.end)
+        high = np.maximum(ball.start, ball.end)
+        low = np.minimum(ball.start, ball.end)
+        below = high - low
         # Both directions of an edge add to the same entry.
         place = np.concatenate(
             [ball.end, ball.start, below * size + np.minimum(ball.start, ball.end)]
         )
-        value = np.concatenate([weight, self.alpha**2 * weight, -self.alpha * weight])
+        parts = [weight, self.alpha**2 * weight, -self.alpha * weight]
+        value = np.concatenate(parts)
         entries = np.bincount(place, value, (ball.band + 1) * size)
         return np.asarray(entries.reshape(ball.band + 1, size), np.float64)
 
@@ -375,7 +388,8 @@ class _InteriorPoint:
         primal = 1.0
         dual = 1.0
         for ball, moved in zip(self.balls, moves, strict=True):
-            column = moved[:, -1] + moved[:, :-1] @ change[ball.classes]
+            by_class = moved[:, :-1] @ change[ball.classes]
+            column = moved[:, -1] + by_class
             slack = ball.along(column, self.alpha)
             y = (target - ball.y * slack) / ball.slack - ball.y
             primal = min(primal, _length(ball.slack, slack))
@@ -392,5 +406,6 @@ class _InteriorPoint:
 def _length(values: Floats, step: Floats) -> float:
     """Return how much of a step keeps values positive, at most 1."""
     falls = step < 0
-    limit = (-values[falls] / step[falls]).min(initial=math.inf)
+    steps_to_border = -values[falls] / step[falls]
+    limit = steps_to_border.min(initial=math.inf)
     return min(1.0, TO_BORDER * float(limit))

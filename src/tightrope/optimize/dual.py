@@ -47,7 +47,8 @@ def solve_dual_program(
     fall = problem.alpha ** problem.ways[2].astype(float)
     unit, solved = _solved(problem, problem.costs[:, guesses].T, fall, watch)
     # Prices are the last variables, one for each class of answers.
-    prices = unit * solved.values[-len(problem.class_sizes) :][problem.classes]
+    of_classes = solved.values[-len(problem.class_sizes) :]
+    prices = unit * of_classes[problem.classes]
     # The duals of a guess's rows are its column, summed over the guesses of its orbit.
     duals = solved.duals.reshape(len(guesses), -1)
     columns = {
@@ -66,8 +67,10 @@ def _solved(
     first_rows = n * np.arange(count)[:, None]
     # A column for each multiplier: α at the start of its arc, -1 at the end. Then one for each
     # class of answers, whose price is in the rows of all guesses.
-    pairs = (first_rows[:, :, None] + np.stack(problem.ways[:2], axis=1)).ravel()
-    signs = np.tile(np.stack([fall, -np.ones(len(fall))], axis=1).ravel(), count)
+    of_arcs = np.stack(problem.ways[:2], axis=1)
+    pairs = (first_rows[:, :, None] + of_arcs).ravel()
+    of_arc = np.stack([fall, -np.ones(len(fall))], axis=1)
+    signs = np.tile(of_arc.ravel(), count)
     order = np.argsort(problem.classes, kind="stable")
     sizes = problem.class_sizes
     by_class = [
@@ -102,11 +105,14 @@ def _steepest(problem: Problem) -> tuple[Ints, Ints]:
     far = problem.distances[anchors]
     start, end, length = problem.ways
     # Of each guess a spanning tree of tight arcs is basic: the first that enters each node.
-    tight = np.abs(far[:, start] + length - far[:, end]) <= TIGHT_TOLERANCE
+    slack = far[:, start] + length - far[:, end]
+    tight = np.abs(slack) <= TIGHT_TOLERANCE
     guess, edge = np.nonzero(tight)
-    _, tree = np.unique(n * guess + end[edge], return_index=True)
+    entered = n * guess + end[edge]
+    _, tree = np.unique(entered, return_index=True)
     columns = np.zeros(tight.size + len(problem.class_sizes), np.int64)
-    columns[len(start) * guess[tree] + edge[tree]] = 1
+    basic = len(start) * guess[tree] + edge[tree]
+    columns[basic] = 1
     # A guess has one number more: the price of its anchor, or what the second one has to spare.
     priced, first = np.unique(problem.classes[anchors], return_index=True)
     columns[tight.size + priced] = 1

@@ -63,11 +63,13 @@ class Elimination:
             own = set().union(*reach[begin:stop])
             known |= own
             for into, places in ((behind, own), (mirrored, known)):
-                into.append(np.array(sorted(j for j in places if j >= stop), np.int64))
+                later_places = sorted(j for j in places if j >= stop)
+                into.append(np.array(later_places, np.int64))
             for i, later in enumerate(reach[begin:stop], begin):
                 # Loops over a row stop behind its last entry, in the block and behind it.
                 near = max((j for j in later if j < stop), default=i) + 1
-                far = np.searchsorted(behind[-1], [max(later, default=0)], "right")
+                last = max(later, default=0)
+                far = np.searchsorted(behind[-1], [last], "right")
                 ends.append((near, int(far[0])))
         return cls(order, behind, mirrored, np.array(ends))
 
@@ -81,7 +83,8 @@ class Elimination:
         """The blocks for compiled loops: their size, ends, where lists begin, and the lists."""
         lists = []
         for listed in (self.behind, self.mirrored):
-            lists += [np.cumsum([0, *map(len, listed)]), np.concatenate(listed)]
+            starts = np.cumsum([0, *map(len, listed)])
+            lists += [starts, np.concatenate(listed)]
         return BLOCK, np.ascontiguousarray(self.ends.T), *lists
 
 
@@ -103,7 +106,8 @@ def elimination(problem: Problem) -> Elimination:
 
         n = problem.size
         i, j, _ = problem.ways
-        near = reverse_cuthill_mckee(csr_array((np.ones(len(i)), (i, j)), (n, n)), True)
+        joined = csr_array((np.ones(len(i)), (i, j)), (n, n))
+        near = reverse_cuthill_mckee(joined, True)
         orders = np.arange(n), near.astype(np.int64)
         fills = [Elimination.of(problem, order) for order in orders]
         known = min(fills, key=lambda fill: fill.work)

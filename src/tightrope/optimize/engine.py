@@ -177,7 +177,8 @@ class _EngineSearch:
         bound = self.best.bound
         value = self.program_value
         try:
-            solved, here, priced = self._priced(max(self.seconds - self.spent, 0.0))
+            left = max(self.seconds - self.spent, 0.0)
+            solved, here, priced = self._priced(left)
         except OutOfSteps:
             if self.objective.loss_rows is None and self.master is None:
                 raise
@@ -285,7 +286,8 @@ class _EngineSearch:
         self.seconds = self.pricer.most_seconds = np.inf
         step = "solving for all columns at once by an interior-point method"
         for point in interior_points(self.objective):
-            if point.gap <= max(self.gap / 2, self._left(point.value) / 100):
+            enough = max(self.gap / 2, self._left(point.value) / 100)
+            if point.gap <= enough:
                 costs = self.objective.weighed(point.multipliers)
                 here = _Proof(costs, point.multipliers, point.prices)
                 proof = here.priced(self.pricer, self.guesses)[1]
@@ -338,7 +340,8 @@ def _heavy_columns(
 
     What they had goes to the best guess without an answer (see :func:`private_columns`).
     """
-    heights = point.columns.max(axis=1) * [problem.copies[k] for k in guesses.tolist()]
+    copies = [problem.copies[k] for k in guesses.tolist()]
+    heights = point.columns.max(axis=1) * copies
     least = problem.alpha ** float(problem.lengths.min(initial=1))
     blind = float(problem.costs.sum(axis=0).min())
     # A unit that is moved costs at most blind / (1 - α): a tenth of the gap is given away.
@@ -373,6 +376,7 @@ def first_faces(
             problem, None, problem.distances[problem.regions[k]].min(axis=0)
         )
     # The flat ray belongs to the best guess without an answer.
-    flat = int(guesses[np.argmin(problem.costs[:, guesses].sum(axis=0))])
+    blind_costs = problem.costs[:, guesses].sum(axis=0)
+    flat = int(guesses[np.argmin(blind_costs)])
     ray = np.zeros(problem.size, problem.lengths.dtype)
     return faces | {flat: joined(problem, faces.get(flat), ray)}

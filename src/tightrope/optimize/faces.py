@@ -35,9 +35,12 @@ def tight_edges(problem: Problem, heights: Heights) -> Tight:
     >>> tight_edges(problem, np.array([0, 1, 1, 0])).tolist()
     [1, 0, -1]
     """
-    step = heights[problem.edges[:, 1]] - heights[problem.edges[:, 0]]
+    begin = problem.edges[:, 0]
+    end = problem.edges[:, 1]
+    step = heights[end] - heights[begin]
     slack = problem.lengths - np.abs(step)
-    return np.where(slack <= TIGHT_TOLERANCE, np.sign(step), 0).astype(np.int8)
+    is_tight = slack <= TIGHT_TOLERANCE
+    return np.where(is_tight, np.sign(step), 0).astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +142,8 @@ class Face:
         key = a * self.dimension + b
         order = np.lexsort((exponent, key))
         first = np.ones(len(order), bool)
-        first[1:] = key[order][1:] != key[order][:-1]
+        ordered = key[order]
+        first[1:] = ordered[1:] != ordered[:-1]
         keep = order[first]
         power = self.problem.power
         steps = exponent[keep]
@@ -183,7 +187,8 @@ def label_all(
     new = [face for face in faces if "_components" not in face.__dict__]
     if not new:
         return
-    step = max(1, together // max(1, len(new[0].problem.edges)))
+    edges = max(1, len(new[0].problem.edges))
+    step = max(1, together // edges)
     for at in range(0, len(new), step):
         if watch is not None and watch.heartbeat():
             raise Stopped
@@ -200,7 +205,8 @@ def _label_components(problem: Problem, faces: list[Face]) -> list[tuple[int, In
     i = problem.edges[edge, 0] + n * which
     j = problem.edges[edge, 1] + n * which
     # Parts are numbered in the order of their first node, so copies do not mix.
-    parts = components((i, j), n * len(faces)).reshape(len(faces), n)
+    numbers = components((i, j), n * len(faces))
+    parts = numbers.reshape(len(faces), n)
     first = parts.min(axis=1)
     return [
         (int(part.max() - low) + 1, part - low)

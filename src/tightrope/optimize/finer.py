@@ -69,7 +69,8 @@ def best_finer(
             f"{answers} answers and {guesses} guesses are more than {MOST_VARIABLES} variables "
             "for each published output"
         )
-    losses = np.stack([consumer.loss.column(k) for k in range(guesses)], axis=1)
+    columns = [consumer.loss.column(k) for k in range(guesses)]
+    losses = np.stack(columns, axis=1)
     costs = consumer.prior.probabilities[:, None] * losses
     edges = graph.edge_array()
     arcs = np.concatenate([edges, edges[:, ::-1]])
@@ -77,8 +78,11 @@ def best_finer(
     # Variable (i, k) is number i·g + k. A row for each arc and guess: α·x_i − x_h ≤ 0.
     variables = arcs[:, :, None] * guesses + np.arange(guesses)
     rows = np.arange(len(arcs) * guesses)
-    entries = np.concatenate([np.repeat(alphas, guesses), -np.ones(len(rows))])
-    places = np.concatenate([variables[:, 0].ravel(), variables[:, 1].ravel()])
+    into = -np.ones(len(rows))
+    entries = np.concatenate([np.repeat(alphas, guesses), into])
+    start = variables[:, 0].ravel()
+    end = variables[:, 1].ravel()
+    places = np.concatenate([start, end])
     shape = (len(rows), answers * guesses)
     private = coo_array((entries, (np.tile(rows, 2), places)), shape).tocsr()
     of_answer = np.repeat(np.arange(answers), guesses)
@@ -99,6 +103,7 @@ def best_finer(
                 "take a smaller coarse ε or fewer answers"
             )
         # Negative probabilities are within the solver's tolerance.
-        pair[:, o] = np.maximum(found.x, 0).reshape(answers, guesses) * unit
+        chances = np.maximum(found.x, 0).reshape(answers, guesses)
+        pair[:, o] = chances * unit
         total += float(found.fun) * unit
     return pair, total

@@ -42,12 +42,14 @@ def layered_prices(
     """
     guesses = problem.guesses
     start, end, length = problem.ways
-    layers = float(problem.distances[0].max()) / float(problem.lengths.min(initial=1))
+    shortest = float(problem.lengths.min(initial=1))
+    layers = float(problem.distances[0].max()) / shortest
     if len(guesses) * (len(start) + 1000 * layers) > most or not profile.max() > 0:
         return np.zeros(problem.size)
     profile = problem.class_means(profile)
     # A flat column is private, so the best blind guess bounds s from above.
-    level = float(problem.costs[:, guesses].sum(axis=0).min() / profile.sum())
+    blind = problem.costs[:, guesses].sum(axis=0).min()
+    level = float(blind / profile.sum())
     watch = Watch() if watch is None else watch
     began = watch.seconds
     for k in guesses.tolist():
@@ -67,7 +69,8 @@ def layered_prices(
         fall = problem.alpha ** length[nearer]
         # What an answer has is shared evenly by its neighbours nearer to the anchor.
         even = 1 / np.bincount(i, minlength=problem.size)[i]
-        parts = np.split(np.arange(len(i)), np.flatnonzero(np.diff(away[i])) + 1)
+        cuts = np.flatnonzero(np.diff(away[i])) + 1
+        parts = np.split(np.arange(len(i)), cuts)
         while True:
             # A surplus is worth α per step towards the anchor, a deficit is divided by α.
             left = cost - level * profile
@@ -83,7 +86,8 @@ def layered_prices(
             column = np.zeros(problem.size)
             column[anchor] = 1.0
             for part in parts:
-                np.add.at(column, i[part], rate[part] * column[j[part]])
+                carried = rate[part] * column[j[part]]
+                np.add.at(column, i[part], carried)
             lower = float(cost @ column / (profile @ column))
             # Dinkelbach's values fall: no decrease beyond round-off means that s is found.
             if not lower < level * (1 - margin):

@@ -267,7 +267,8 @@ class _LimitedRequest:
         """Solve one program over all columns: the best prices are the least costs."""
         aim = self.aim
         n, guesses = aim.problem.costs.shape
-        entries = guesses * (np.count_nonzero(aim.attack) + len(aim.attack) + n)
+        nonzero = np.count_nonzero(aim.attack)
+        entries = guesses * (nonzero + len(aim.attack) + n)
         if entries > self.settings.program_entries:
             raise TooLarge(
                 f"the program under a leakage limit would have {entries} entries, more than "
@@ -294,7 +295,8 @@ class _LimitedRequest:
         if prices is None:
             return replace(proof, prices=proof.costs().min(axis=1))
         # The engine's costs are less the constant θ v, spread over the answers by the prior.
-        return replace(proof, prices=prices + weight * aim.limit * aim.prior)
+        attacked = weight * aim.limit * aim.prior
+        return replace(proof, prices=prices + attacked)
 
     def baselines(self) -> dict[str, float]:
         """Return what is minimised of simple noise that keeps the limit."""
@@ -306,7 +308,8 @@ class _LimitedRequest:
         def measure(noise: Channel) -> float | None:
             leak = aim.vulnerability(noise.matrix())
             # Outputs of simple noise are read as the best guess each.
-            loss = float((problem.costs.T @ noise.matrix()).min(axis=0).sum())
+            by_output = problem.costs.T @ noise.matrix()
+            loss = float(by_output.min(axis=0).sum())
             value, limited = (loss, leak) if aim.minimised == "loss" else (leak, loss)
             return value if limited <= aim.limit else None
 
@@ -349,7 +352,8 @@ class _LimitedRequest:
         dearer = spare_value - value
         if dearer > 0:
             # The margin may cost an eighth of the gap at most.
-            margin = min(margin, self.gap / 8 * abs(value) / dearer)
+            allowed = self.gap / 8 * abs(value)
+            margin = min(margin, allowed / dearer)
         share = needed + margin
         if not 0 < share <= 1 or needed > most:
             return matrix
@@ -358,7 +362,10 @@ class _LimitedRequest:
 
 def _rounded_up(value: float) -> float:
     """Return a value that is not below when it is printed with nine digits."""
-    return float(f"{value * (1 + 1e-9):.9g}") if value > 0 else value
+    if value <= 0:
+        return value
+    above = value * (1 + 1e-9)
+    return float(f"{above:.9g}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -460,7 +467,8 @@ class LimitedLoss(Objective):
     def matrix(self, columns: dict[int, Floats]) -> Floats:
         """Return the channel with these columns, one for each guess."""
         matrix = np.zeros(self.problem.costs.shape)
-        matrix[:, [*columns]] = np.stack([*columns.values()], axis=1)
+        given = np.stack([*columns.values()], axis=1)
+        matrix[:, [*columns]] = given
         return matrix
 
     def side(self, faces: dict[int, Face], start: Ints) -> SideRows:
@@ -468,7 +476,8 @@ class LimitedLoss(Objective):
         costs = self.problem.costs
         attack = self.attack
         least_loss = self.minimised == "loss"
-        gain_unit = max(float(np.abs(attack).max(axis=0).mean()), 1e-300)
+        largest = np.abs(attack).max(axis=0)
+        gain_unit = max(float(largest.mean()), 1e-300)
         loss_unit = max(float(np.abs(costs).mean()), 1e-300)
         # Rows scaled to entries near 1 suit the tolerances of the solver.
         unit = gain_unit if least_loss else loss_unit
@@ -481,13 +490,15 @@ class LimitedLoss(Objective):
             # u_k - a_w · x^k ≥ 0, a row for each action
             rows = count + np.arange(len(actions))
             gained = np.full(len(actions), start[-1] + q)
-            gain = attack[actions][action, i] * face.shape[i] / gain_unit
+            gained_here = attack[actions][action, i]
+            gain = gained_here * face.shape[i] / gain_unit
             parts.append((rows[action], start[q] + face.component[i], -gain))
             parts.append((rows, gained, np.ones(len(actions))))
             # The limit is on what the attacker gains at the guesses, or on what the columns cost.
             limited = gained[:1] if least_loss else start[q] + face.component
             share = np.ones(1) if least_loss else costs[:, k] * face.shape / unit
-            parts.append((np.zeros(len(limited), np.int64), limited, -share))
+            first_row = np.zeros(len(limited), np.int64)
+            parts.append((first_row, limited, -share))
             which.append(k * len(attack) + actions)
             count += len(actions)
         matrix = side_rows(parts, (count, int(start[-1]) + len(faces)))
@@ -501,7 +512,8 @@ class LimitedLoss(Objective):
             return np.append(weight, choices.ravel()), -weight * self.limit * self.prior
 
         extra = np.full(len(faces), 0.0 if least_loss else gain_unit)
-        lower = np.append(-self.limit / unit, np.zeros(count - 1))
+        unbounded = np.zeros(count - 1)
+        lower = np.append(-self.limit / unit, unbounded)
         minimised = costs if least_loss else np.zeros_like(costs)
         return SideRows(minimised, extra, matrix, lower, read, TOTAL)
 
@@ -520,7 +532,8 @@ def _actions_that_matter(attack: Floats, face: Face) -> Ints:
     if places.max() > 1:
         return np.arange(len(attack))
     answer = np.abs(attack).argmax(axis=1)
-    worth = attack[np.arange(len(attack)), answer] * face.shape[answer]
+    actions = np.arange(len(attack))
+    worth = attack[actions, answer] * face.shape[answer]
     component = np.where(places == 1, face.component[answer], -1)
     # Of each component the action with the largest gain comes first.
     order = np.lexsort((-worth, component))

@@ -152,14 +152,20 @@ def _assemble(
         # Smaller entries would be rounded to 0 by the solver all the same.
         big = np.flatnonzero(shape >= SMALLEST_ENTRY)
         a, b, less, more, _ = face.rows
-        number = classes + np.arange(row_start[q], row_start[q + 1])
+        numbers = np.arange(row_start[q], row_start[q + 1])
+        number = classes + numbers
         entry_rows += [problem.classes[big], number, number]
-        entry_cols += [start[q] + face.component[big], start[q] + a, start[q] + b]
+        component = start[q] + face.component[big]
+        entry_cols += [component, start[q] + a, start[q] + b]
         size = problem.class_sizes[problem.classes[big]]
-        entries += [shape[big] * problem.copies[k] / size, -less, more]
-        full = problem.copies[k] * shape * side.costs[:, k]
+        by_class = shape[big] * problem.copies[k] / size
+        entries += [by_class, -less, more]
+        weighted = problem.copies[k] * shape
+        full = weighted * side.costs[:, k]
         costs.append(np.bincount(face.component, full, face.dimension))
-    whole = (classes + int(row_start[-1]), int(start[-1]) + len(side.extra))
+    row_count = classes + int(row_start[-1])
+    column_count = int(start[-1]) + len(side.extra)
+    whole = (row_count, column_count)
     place = (np.concatenate(entry_rows), np.concatenate(entry_cols))
     matrix = coo_array((np.concatenate(entries), place), whole).tocsc()
     if side.rows is not None:
@@ -197,7 +203,8 @@ def _carried(
     held = []
     equal = []
     for q, (k, face) in enumerate(faces.items()):
-        pairs.append((start[q] + face.rows[0]) * total + start[q] + face.rows[1])
+        first_column = start[q] + face.rows[0]
+        pairs.append(first_column * total + start[q] + face.rows[1])
         if k not in known:
             continue
         old, old_cols, old_rows = known[k]
@@ -213,18 +220,24 @@ def _carried(
         parts[face.component[first[old_cols == _LOWER]]] = _LOWER
         here = start[q] + face.component
         # Edges that were tight and are free now, in the direction in which they were tight.
-        freed = np.flatnonzero((old.tight != 0) & (face.tight == 0))
-        freed = np.where(old.tight[freed] > 0, freed, freed + edge_count)
-        freed = freed[here[ways[freed, 0]] != here[ways[freed, 1]]]
+        is_freed = (old.tight != 0) & (face.tight == 0)
+        freed = np.flatnonzero(is_freed)
+        forward = old.tight[freed] > 0
+        freed = np.where(forward, freed, freed + edge_count)
+        begin, end = here[ways[freed]].T
+        freed = freed[begin != end]
         held.append(np.column_stack([here[ways[freed]], freed % edge_count]))
-        equal.append(here[ways[old.rows[4][old_rows == _LOWER]]])
+        at_border = old.rows[4][old_rows == _LOWER]
+        equal.append(here[ways[at_border]])
     if held:
         a, b, edge = np.concatenate(held).T
         # Of several edges between two parts the first, and first edges first in the tree.
         _, first = np.unique(a * total + b, return_index=True)
         # Weights begin at 1, as a sparse graph has no edge of weight 0.
-        joined = csr_array((edge[first] + 1.0, (a[first], b[first])), (total, total))
+        weights = edge[first] + 1.0
+        joined = csr_array((weights, (a[first], b[first])), (total, total))
         tree = np.stack(minimum_spanning_tree(joined).nonzero(), axis=1)
         a, b = np.concatenate([tree, *equal]).T
-        rows[np.searchsorted(np.concatenate(pairs), a * total + b)] = _LOWER
+        places = np.searchsorted(np.concatenate(pairs), a * total + b)
+        rows[places] = _LOWER
     return np.append(cols, extra), np.concatenate([sums, rows, beside])

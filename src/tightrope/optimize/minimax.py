@@ -98,7 +98,8 @@ class _RemapSearch:
         self.chances = np.zeros(self.pairs.shape)
         self._priced(self.prior)
         # The worst loss is counted in units of its size, which keeps the entries that matter.
-        self.unit = max(self.bound, 1e-6 * float(np.abs(losses).mean()), 1e-300)
+        usual = float(np.abs(losses).mean())
+        self.unit = max(self.bound, 1e-6 * usual, 1e-300)
 
     def run(self, gap: float = 1e-11, rounds: int = 60, patience: int = 3) -> None:
         """Add pairs until the gap is closed, or nothing got better for some rounds."""
@@ -114,7 +115,8 @@ class _RemapSearch:
                 self._priced(multipliers)
             if self.value - self.bound <= gap * abs(self.value):
                 break
-            idle = 0 if self.value < value or self.bound > bound else idle + 1
+            improves = self.value < value or self.bound > bound
+            idle = 0 if improves else idle + 1
             if self.pairs.sum() == known or idle >= patience:
                 break
 
@@ -126,7 +128,8 @@ class _RemapSearch:
         outputs = np.arange(len(best))
         # Guesses beside the best one are often next: they come in early.
         for step in (-1, 0, 1):
-            self.pairs[outputs, np.clip(best + step, 0, worth.shape[1] - 1)] = True
+            last = worth.shape[1] - 1
+            self.pairs[outputs, np.clip(best + step, 0, last)] = True
         # Σ_o min_k: a dual value, whatever the prior
         bound = float(worth[outputs, best].sum())
         if bound > self.bound:
@@ -140,15 +143,18 @@ class _RemapSearch:
         output, guess = np.nonzero(self.pairs)
         outputs = len(self.pairs)
         count = len(output)
-        losses = self.noise[:, output] * self.losses[:, guess] / self.unit
+        lost = self.noise[:, output] * self.losses[:, guess]
+        losses = lost / self.unit
         losses[np.abs(losses) < smallest] = 0.0
-        sums = coo_array((np.ones(count), (output, np.arange(count))), (outputs, count))
+        places = (output, np.arange(count))
+        sums = coo_array((np.ones(count), places), (outputs, count))
         solved = least_worst(sums, losses, np.zeros(len(losses)), total=TOTAL)
         chances = np.zeros(self.pairs.shape)
         chances[output, guess] = np.maximum(solved.values[:-1], 0.0)
         chances /= chances.sum(axis=1, keepdims=True)
         # max_i Σ_k (X T)_ik ℓ(i,k), of the remap as it will be used
-        value = float(((self.noise @ chances) * self.losses).sum(axis=1).max())
+        lost = (self.noise @ chances) * self.losses
+        value = float(lost.sum(axis=1).max())
         if value < self.value:
             self.value = value
             self.chances = chances

@@ -105,7 +105,8 @@ class Objective:
         """Return what is minimised, of columns for some of the problem's guesses."""
         costs = self.problem.costs
         copies = self.problem.copies
-        return float(sum(copies[k] * (costs[:, k] @ x) for k, x in columns.items()))
+        losses = (copies[k] * (costs[:, k] @ x) for k, x in columns.items())
+        return float(sum(losses))
 
     def side(self, faces: dict[int, Face], start: Ints) -> SideRows:
         """Return the side rows over the variables of the faces, which begin at ``start``."""
@@ -192,13 +193,16 @@ class MinimaxLoss(Objective):
         size = problem.class_sizes[classes].astype(float)
         unit = self._unit
         worst = np.full(len(classes), start[-1])
-        parts = [(np.arange(len(classes)), worst, np.ones(len(classes)))]
+        every_row = np.arange(len(classes))
+        parts = [(every_row, worst, np.ones(len(classes)))]
         for (k, face), begin in zip(faces.items(), start.tolist(), strict=False):
             # ℓ(i,k)·x_i with x_i = shape_i·u, as a mean over the class and in units of the loss
             weight = problem.copies[k] / unit
-            lost = weight * losses[support, k] * face.shape[support] / size[row]
+            support_losses = weight * losses[support, k]
+            lost = support_losses * face.shape[support] / size[row]
             parts.append((row, begin + face.component[support], -lost))
-        rows = side_rows(parts, (len(classes), int(start[-1]) + 1))
+        column_count = int(start[-1]) + 1
+        rows = side_rows(parts, (len(classes), column_count))
 
         def read(duals: Floats) -> tuple[Floats, float]:
             prior = np.zeros(problem.size)
@@ -219,9 +223,11 @@ class MinimaxLoss(Objective):
         noise = problem.rates[self.support]
         # The loss of geometric noise whose outputs are read as the guess that suits them best.
         guessed = losses[np.ix_(self.support, losses.argmin(axis=1))]
-        by_answer = (noise * guessed).sum(axis=1) / noise.sum(axis=1)
+        lost = (noise * guessed).sum(axis=1)
+        by_answer = lost / noise.sum(axis=1)
         usual = float(by_answer.mean())
-        return max(abs(usual), 1e-6 * float(np.abs(losses).mean()), 1e-300)
+        smallest = 1e-6 * float(np.abs(losses).mean())
+        return max(abs(usual), smallest, 1e-300)
 
 
 def side_rows(parts: list[tuple[Ints, Ints, Floats]], shape: tuple[int, int]) -> Any:

@@ -45,7 +45,8 @@ def symmetries(
     pairs = None if loss.follows_graph else loss.matrix()
     if pairs is not None:
         # What keeps losses keeps their sums: mostly no pair needs a colour then.
-        both = np.column_stack([colours, np.sort(pairs, axis=1).sum(axis=1)])
+        sums = np.sort(pairs, axis=1).sum(axis=1)
+        both = np.column_stack([colours, sums])
         colours = np.unique(both, axis=0, return_inverse=True)[1].ravel()
     try:
         group = automorphism_group(graph, node_colours=colours)
@@ -90,6 +91,7 @@ def expanded(columns: dict[int, Floats], group: AutomorphismGroup) -> dict[int, 
         pairs = pair_orbits(group, others)
         own = pairs[:, np.searchsorted(others, k)]
         # x^{gk}_{gi} = x^k_i for every symmetry g: the mean over each orbit of pairs (i, k)
-        mean = np.bincount(own, column) / np.maximum(np.bincount(own), 1)
+        counts = np.bincount(own)
+        mean = np.bincount(own, column) / np.maximum(counts, 1)
         full |= dict(zip(others.tolist(), mean[pairs].T, strict=True))
     return full

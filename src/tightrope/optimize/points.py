@@ -81,7 +81,8 @@ def spanner(points: PointsGraph, stretch: float, most: int = 1500) -> Spanner:
     np.fill_diagonal(way, 0.0)
     edges = []
     lengths = []
-    for i, j in zip(left[order].tolist(), right[order].tolist(), strict=True):
+    pairs = zip(left[order].tolist(), right[order].tolist(), strict=True)
+    for i, j in pairs:
         length = float(metric[i, j])
         # Round-off must not add an edge where the way round is as short as allowed.
         if way[i, j] > stretch * length * (1 + 1e-12):
@@ -125,7 +126,8 @@ def design_on_spanner(
     level = Epsilon.of(epsilon)
     sparse = spanner(points, stretch)
     # Rounded up, so that the level on the spanner is never above ε divided by the stretch.
-    factor = Fraction(sparse.stretch).limit_denominator(10**6) + Fraction(1, 10**6)
+    nearest = Fraction(sparse.stretch).limit_denominator(10**6)
+    factor = nearest + Fraction(1, 10**6)
     share = 1 / factor if sparse.stretch > 1 + 1e-12 else Fraction(1)
     return design(sparse.graph, level.scaled(share), consumer, **options), sparse
 
@@ -174,12 +176,14 @@ def planar_geometric(
         raise InputError(f"the step of the grid must be positive, got {step}")
 
     def lines(low: Floats, high: Floats) -> list[Floats]:
-        counts = np.ceil((high - low) / step).astype(int) + 1
+        lengths = (high - low) / step
+        counts = np.ceil(lengths).astype(int) + 1
         if counts.prod() > 4_000_000:
             raise TooLarge(f"a grid of step {step} would hold {counts.prod()} places")
         first = points.points[0]
         # Aligned with the first point, so that the grid contains it.
-        origin = first - np.ceil((first - low) / step) * step
+        steps_below = np.ceil((first - low) / step)
+        origin = first - steps_below * step
         return [
             o + step * np.arange(c + 1) for o, c in zip(origin, counts, strict=True)
         ]
@@ -205,10 +209,13 @@ def _in_the_plane(
     rate = float(Epsilon.of(epsilon))
     # Beyond this distance lies e^{-25}(1 + 25), less than 4e-10, of planar Laplace noise.
     reach = 25.0 / rate
-    grid = lines(places.min(axis=0) - reach, places.max(axis=0) + reach)
+    low = places.min(axis=0) - reach
+    high = places.max(axis=0) + reach
+    grid = lines(low, high)
     across, up = np.meshgrid(*grid, indexing="ij")
     plane = np.stack([across.ravel(), up.ravel()], axis=1)
-    away = np.array([np.hypot(*(plane - place).T) for place in places])
+    distances = [np.hypot(*(plane - place).T) for place in places]
+    away = np.array(distances)
     # The nearest point is a function of the noisy place alone: post-processing.
     nearest = away.argmin(axis=0)
     rows = []

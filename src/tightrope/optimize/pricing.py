@@ -170,7 +170,8 @@ class Pricer:
             interpreted += 1
         # Blocks of guesses keep all threads busy and the clock in view.
         together = min(GUESSES_AT_ONCE, _rows_at_once(usual))
-        turns = [slice(q, q + together) for q in range(interpreted, count, together)]
+        starts = range(interpreted, count, together)
+        turns = [slice(q, q + together) for q in starts]
         if len(turns) <= 1:
             for turn in turns:
                 np.maximum(short, search(turn), out=short)
@@ -230,13 +231,15 @@ class Pricer:
             tight = np.empty((len(block), len(self._order)), np.bool_)
             run(join_tight, tight.size, self._network, block, sizes, rays, first, tight)
         # Parts of different columns get different numbers.
-        parts += columns.shape[1] * np.arange(len(columns))[:, None]
+        offsets = np.arange(len(columns))[:, None]
+        parts += columns.shape[1] * offsets
         return np.unique(parts, return_inverse=True)[1].reshape(columns.shape)
 
     def _blocks(self, columns: NDArray[Any]) -> list[NDArray[Any]]:
         """Return views of some columns each, between which to look at the clock."""
         together = _rows_at_once(len(self._order))
-        return [columns[q : q + together] for q in range(0, len(columns), together)]
+        starts = range(0, len(columns), together)
+        return [columns[q : q + together] for q in starts]
 
     def _report(self) -> bool:
         """Report that work goes on; whether time is up."""

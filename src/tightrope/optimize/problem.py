@@ -152,7 +152,8 @@ class Problem:
     @functools.cached_property
     def ways(self) -> tuple[Ints, Ints, Heights]:
         """Both ways along every edge: beginnings, ends, lengths; m + e is edge e backward."""
-        start, end = np.concatenate([self.edges, self.edges[:, ::-1]]).T
+        backward = self.edges[:, ::-1]
+        start, end = np.concatenate([self.edges, backward]).T
         return start, end, np.tile(self.lengths, 2)
 
     @functools.cached_property
@@ -182,7 +183,8 @@ class Problem:
         # (Φ c_k)_i: the cost of the column α^d(i,·) for guess k
         lost = self.rates @ self.costs
         best = lost.argmin(axis=1)
-        return np.take_along_axis(lost, best[:, None], axis=1)[:, 0], best
+        least = np.take_along_axis(lost, best[:, None], axis=1)
+        return least[:, 0], best
 
     @property
     def price_limits(self) -> Floats:
@@ -203,11 +205,13 @@ class Problem:
         # Subtracting the row minimum makes losses of different answers comparable.
         regret = self.costs - self.costs.min(axis=1, keepdims=True)
         # Where every answer is its own best guess, guess k peaks at answer k.
-        own = regret.shape[0] == regret.shape[1] and bool((np.diag(regret) == 0).all())
+        is_square = regret.shape[0] == regret.shape[1]
+        own = is_square and bool((np.diag(regret) == 0).all())
         if own:
             return np.arange(self.size)
         scale = regret.max(axis=1, keepdims=True)
-        relative = np.divide(regret, scale, out=np.ones_like(regret), where=scale > 0)
+        ones = np.ones_like(regret)
+        relative = np.divide(regret, scale, out=ones, where=scale > 0)
         return np.asarray(relative.argmin(axis=0), dtype=np.int64)
 
     @functools.cached_property
@@ -243,7 +247,8 @@ class Problem:
             return self.guesses
         rounding = 1e-12
         # Binary costs: π_i is in n - 1 entries of row i.
-        gain = self.costs.sum(axis=1) / max(self.costs.shape[1] - 1, 1)
+        others_count = max(self.costs.shape[1] - 1, 1)
+        gain = self.costs.sum(axis=1) / others_count
         others = gain * self.rates[self.guesses]
         others[np.arange(len(others)), self.guesses] = 0.0
         # Ties within round-off keep both: a guess that is dropped cannot come back.
@@ -256,5 +261,7 @@ class Problem:
         n, guesses = self.costs.shape
         if n != guesses or n < 2:
             return False
-        off = self.costs[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-        return bool((np.diag(self.costs) == 0).all() and (off == off[:, :1]).all())
+        is_off = ~np.eye(n, dtype=bool)
+        off = self.costs[is_off].reshape(n, n - 1)
+        no_loss = bool((np.diag(self.costs) == 0).all())
+        return no_loss and bool((off == off[:, :1]).all())

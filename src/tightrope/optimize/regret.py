@@ -185,7 +185,8 @@ class _RegretRequest:
         losses = self._losses(channel)
         scale = max(float(np.abs(optima).max()), 1e-300)
         # A loss that equals the optimum but for rounding has no regret.
-        losses = np.where(losses - optima < rounding * scale, optima, losses)
+        is_optimal = losses - optima < rounding * scale
+        losses = np.where(is_optimal, optima, losses)
         worst = float((losses - optima).max())
         return Design(
             graph=self.graph,
@@ -245,17 +246,21 @@ def _first_rays(
         matrix = np.asarray(optimum.channel.matrix())
         for column in matrix.T[matrix.max(axis=0) > smallest]:
             # Heights h = log_α(x / max x), in units of the shortest edge.
-            steps = np.log(column / column.max()) / (np.log(problem.alpha) * unit)
+            unit_log = np.log(problem.alpha) * unit
+            steps = np.log(column / column.max()) / unit_log
             near = (unit * np.round(steps)).astype(problem.distances.dtype)
             # h_i = min_j (h_j + d(i, j)) is the highest private ray that is nowhere higher.
-            rays.append((near[:, None] + problem.distances).min(axis=0))
+            reached = near[:, None] + problem.distances
+            rays.append(reached.min(axis=0))
     return np.unique(np.array(rays), axis=0)
 
 
 def _mixed(problem: Problem, found: RegretSearch) -> Channel:
     """Return the mechanism: rays, which are private, with weights that make rows sum to 1."""
-    rays = (problem.alpha ** found.heights.astype(float)) * found.weights[:, None]
-    own = Problem(problem.graph, problem.epsilon, np.zeros((problem.size, len(rays))))
+    heights = found.heights.astype(float)
+    rays = (problem.alpha**heights) * found.weights[:, None]
+    no_costs = np.zeros((problem.size, len(rays)))
+    own = Problem(problem.graph, problem.epsilon, no_costs)
     columns = private_columns(own, dict(enumerate(rays)))
     return Channel(np.array(list(columns.values())).T, inputs=problem.graph.labels)
 
@@ -320,7 +325,8 @@ class RegretSearch:
         self.settings = settings or SolverSettings()
         self.pricer = Pricer(problem)
         # Scaled to a maximum of 1, equal rays coincide.
-        self.heights = np.unique(heights - heights.min(axis=1, keepdims=True), axis=0)
+        from_least = heights - heights.min(axis=1, keepdims=True)
+        self.heights = np.unique(from_least, axis=0)
         self.weights = np.zeros(0)
         self.rounds = 0
         self.stopped = False
@@ -374,7 +380,8 @@ class RegretSearch:
         rays = tuples.explore(MOST_BRANCHES, self._report)
         self.finished = not len(tuples.open)
         # The dual value Σ λ_i - Σ_a μ_a·opt_a, at prices that are proved.
-        self.bound = max(self.bound, float(tuples.proved().sum() - share @ self.optima))
+        value = float(tuples.proved().sum() - share @ self.optima)
+        self.bound = max(self.bound, value)
         return rays
 
     def _master(self) -> tuple[Floats, Floats]:
@@ -391,7 +398,8 @@ class RegretSearch:
         self.basis = solved.basic_columns, solved.basic_rows
         self.worst = float(solved.value) * self.scale
         self.weights = np.maximum(solved.values[:-1], 0.0)
-        return shares(solved.duals[answers:]), solved.duals[:answers] * self.scale
+        prices = solved.duals[:answers] * self.scale
+        return shares(solved.duals[answers:]), prices
 
 
 @dataclass(frozen=True, eq=False)
@@ -420,7 +428,8 @@ class ConsumerCosts:
     def worth(self, heights: Heights) -> Floats:
         """Return what each ray (a row) costs each consumer (a column) with its best guess."""
         rays = self.alpha ** heights.astype(float)
-        return np.stack([(rays @ costs).min(axis=1) for costs in self.costs], axis=1)
+        least = [(rays @ costs).min(axis=1) for costs in self.costs]
+        return np.stack(least, axis=1)
 
 
 def named(heights: Heights, places: int = 9) -> tuple[float, ...]:
@@ -516,7 +525,8 @@ class Branches:
         self.changes = [share[a] * (costs[a].T - floors[a]) for a in active]
         # With all guesses open the weights are Σ_a μ_a·λ^a - λ.
         start = share[active] @ floors[active] - prices
-        self.open = self._after(np.zeros((1, len(active)), bool), start[None, :])
+        no_choices = np.zeros((1, len(active)), bool)
+        self.open = self._after(no_choices, start[None, :])
 
     def explore(self, most: int, stop: Callable[[], bool] = lambda: False) -> Heights:
         """Return rays with negative values, the cheapest first, or close all branches.
@@ -533,7 +543,8 @@ class Branches:
                 break
             self._step()
         order = sorted(self.news.values(), key=lambda pair: pair[0])
-        return np.array([ray for _, ray in order]).reshape(-1, len(self.prices))
+        rays = np.array([ray for _, ray in order])
+        return rays.reshape(-1, len(self.prices))
 
     def proved(self) -> Floats:
         """Return the prices, lowered until no ray of closed or open branches is negative."""
@@ -563,7 +574,8 @@ class Branches:
             change = self.changes[a]
             fixed = np.repeat(parts.fixed, len(change), axis=0)
             fixed[:, a] = True
-            weights = (parts.weights[:, None] + change).reshape(len(fixed), -1)
+            changed = parts.weights[:, None] + change
+            weights = changed.reshape(len(fixed), -1)
             self.open = self.open.joined_with(self._after(fixed, weights))
 
     def _after(self, fixed: NDArray[np.bool_], weights: Floats) -> _PartialTuples:
@@ -593,4 +605,5 @@ class Branches:
 
     def _close(self, parts: _PartialTuples) -> None:
         """Lower prices by what is lacking: then no ray of these parts is negative."""
-        np.maximum.at(self.short, parts.places, np.maximum(-parts.values, 0.0))
+        lack = np.maximum(-parts.values, 0.0)
+        np.maximum.at(self.short, parts.places, lack)

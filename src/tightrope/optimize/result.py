@@ -250,9 +250,11 @@ class Design:
             lines.append(f"loss          {self.expected_loss:.9g}")
         if not self.many and self.consumer.loss.is_binary:
             lines.append(f"right guess   {self.utility:.9g}")
-        lines += [f"{name:<13} {value:.9g}" for name, value in self.baselines.items()]
+        losses = self.baselines.items()
+        lines += [f"{name:<13} {value:.9g}" for name, value in losses]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        facts = {"question": self.graph.name, "ε": str(self.epsilon)} | self.as_dict()
+        question = {"question": self.graph.name, "ε": str(self.epsilon)}
+        facts = question | self.as_dict()
         return html_table(facts.items())

@@ -118,7 +118,8 @@ def minimise(
         matrix.data.astype(np.float64),
         np.zeros(total, np.int32),
     )
-    step = STEP_SECONDS[0] * matrix.nnz + STEP_SECONDS[1] * len(lower)
+    per_entry, per_column = STEP_SECONDS
+    step = per_entry * matrix.nnz + per_column * len(lower)
     most = min(seconds / step, highspy.kHighsIInf)
     solver.setOptionValue("simplex_iteration_limit", int(min(most, MOST_STEPS * size)))
     if basis is not None:
@@ -165,7 +166,8 @@ def minimise(
     if not interior:
         # Numbers of variables, and of rows as -1, -2, …
         basic = solver.getBasicVariables()[1]
-        is_basic[np.where(basic >= 0, basic, total - 1 - basic)] = 1
+        places = np.where(basic >= 0, basic, total - 1 - basic)
+        is_basic[places] = 1
     solution = solver.getSolution()
     return Solved(
         value=value,

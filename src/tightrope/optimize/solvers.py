@@ -113,7 +113,8 @@ def plain_route(task: Task) -> RoutePlan | str:
         return str(refused)
     most = task.settings.program_entries
     # For each guess two privacy rows of two entries per edge, and one entry per sum.
-    entries = len(problem.guesses) * (4 * len(problem.edges) + problem.size)
+    of_guess = 4 * len(problem.edges) + problem.size
+    entries = len(problem.guesses) * of_guess
     if entries > most:
         return f"the plain program would have {entries} entries, more than {most}"
     reason = "the whole problem as one linear program"
