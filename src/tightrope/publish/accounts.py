@@ -120,7 +120,9 @@ def shown(amount: Fraction) -> str:
     # repr is the shortest text of the float; it is shown only where it is the amount itself.
     if Fraction(decimal) == amount:
         return decimal.removesuffix(".0")
-    return str(amount) if amount.denominator < 1000 else f"{float(amount):.15g}"
+    if amount.denominator < 1000:
+        return str(amount)
+    return f"{float(amount):.15g}"
 
 
 def exactly(amount: Fraction) -> str:
@@ -145,7 +147,10 @@ def _held(amount: Fraction) -> Fraction:
     be written, and the account could not be used again.
     """
     # -(-x // 1) is the ceiling: what is spent is rounded up, never down.
-    return amount if _fits(amount) else Fraction(-(-amount * 10**50 // 1), 10**50)
+    if _fits(amount):
+        return amount
+    rounded_up = -(-amount * 10**50 // 1)
+    return Fraction(rounded_up, 10**50)
 
 
 # -- names --------------------------------------------------------------------------------
@@ -403,7 +408,8 @@ class Series:
     def total(self) -> Fraction:
         """The sum of all levels, which the series would cost without composition."""
         # Basic composition, Σ ε_k, shown as the price that the composition theorem undercuts.
-        return sum((step.amount * step.times for step in self.steps), Fraction(0))
+        amounts = (step.amount * step.times for step in self.steps)
+        return sum(amounts, Fraction(0))
 
     @property
     def left(self) -> int:
@@ -464,7 +470,8 @@ class Series:
                 f"{old.times} are used; declare another series"
             )
         changed = replace(old, used=old.used + sign)
-        steps = (*self.steps[:place], changed, *self.steps[place + 1 :])
+        before = self.steps[:place]
+        steps = (*before, changed, *self.steps[place + 1 :])
         return replace(self, steps=steps)
 
 
@@ -509,7 +516,8 @@ class Parts:
     def total(self) -> Fraction:
         """What the partition costs: its dearest parts."""
         # Parallel composition: s_1 + … + s_w, the sums of the w dearest parts.
-        return sum(sorted(self.spent.values(), reverse=True)[: self.width], Fraction(0))
+        dearest = sorted(self.spent.values(), reverse=True)
+        return sum(dearest[: self.width], Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -617,6 +625,7 @@ class Account:
             )
         part = str(charge.part)
         # Only the sum of this part grows; the partition's price may stay the same.
-        mine = {part: _held(parts.spent.get(part, Fraction(0)) + amount)}
+        spent = parts.spent.get(part, Fraction(0))
+        mine = {part: _held(spent + amount)}
         changed = replace(parts, spent={**parts.spent, **mine})
         return replace(self, partitions={**self.partitions, charge.partition: changed})

@@ -65,14 +65,17 @@ class Range:
 
     def __mul__(self, other: Range) -> Range:
         # A product is monotone in each factor, so its extremes are at the corners.
-        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        others = (other.low, other.high)
+        ends = [a * b for a in (self.low, self.high) for b in others]
         return Range(min(ends), max(ends))
 
     def __truediv__(self, other: Range) -> Range:
         # Zero inside the divisor: the quotient is unbounded on any such range.
         if other.low <= 0 <= other.high:
             raise NoInterval("a divisor may be 0")
-        return self * Range(Fraction(1) / other.high, Fraction(1) / other.low)
+        low = Fraction(1) / other.high
+        high = Fraction(1) / other.low
+        return self * Range(low, high)
 
     def within(self, other: Range) -> Range:
         """Return the part of the range in another one; the nearest end where there is none."""
@@ -144,7 +147,8 @@ class Linear:
         """Return the form plus a multiple of another one."""
         terms = dict(self.terms)
         for variable, coefficient in other.terms.items():
-            terms[variable] = terms.get(variable, Fraction(0)) + factor * coefficient
+            known = terms.get(variable, Fraction(0))
+            terms[variable] = known + factor * coefficient
         # Terms that cancel are dropped: a share then divides by what is left only.
         kept = {variable: c for variable, c in terms.items() if c}
         return Linear(self.constant + factor * other.constant, kept)
@@ -267,7 +271,8 @@ def largest_quotient(above: Linear, below: Linear, box: Box) -> Fraction:
     Fraction(3, 5)
     """
     # Any corner is a start; this one tends to be near the maximum.
-    corner = {**above.highest(box), **below.times(Fraction(-1)).highest(box)}
+    lowest = below.times(Fraction(-1)).highest(box)
+    corner = {**above.highest(box), **lowest}
     while True:
         quotient = above.at(corner) / below.at(corner)
         # F(t) = max N - tD is decreasing; the quotient is the maximum when F(t) = 0.
@@ -537,7 +542,8 @@ class Operation(Expression):
         if left is None or right is None:
             return None
         if self.sign in "+-":
-            return _added(left, right, Fraction(1 if self.sign == "+" else -1))
+            sign = 1 if self.sign == "+" else -1
+            return _added(left, right, Fraction(sign))
         if self.sign == "/":
             if right.above == Linear():
                 raise NoInterval("it is divided by 0")
@@ -603,7 +609,9 @@ def _multiplied(left: Quotient, right: Quotient) -> Quotient | None:
     """Return a product of quotients, where it is one of linear forms."""
     above = _product(left.above, right.above)
     below = _product(left.below, right.below)
-    return None if above is None or below is None else Quotient(above, below)
+    if above is None or below is None:
+        return None
+    return Quotient(above, below)
 
 
 def _product(left: Linear, right: Linear) -> Linear | None:
@@ -655,7 +663,9 @@ class Rising(Expression):
             return inner.mapped(self._stepped)
         if inner.high < 0:
             raise NoInterval("it is the root of a negative number")
-        return Range(_root(max(inner.low, 0), up=False), _root(inner.high, up=True))
+        low = _root(max(inner.low, 0), up=False)
+        high = _root(inner.high, up=True)
+        return Range(low, high)
 
     def _stepped(self, number: Any) -> Fraction:
         unit = Fraction(10) ** -self.digits
@@ -739,14 +749,17 @@ class Covariance(Expression):
             return None
         n, x, y, xy = (Fraction(number) for number in numbers if number is not None)
         # cov = Σxy/n - (Σx/n)(Σy/n).
-        return xy / n - x / n * y / n
+        product_of_means = x / n * y / n
+        return xy / n - product_of_means
 
     def range_on(self, line: OutputLine) -> Range:
         """Return the range by the formula at the published means."""
         # s and t may be any numbers: the identity holds, and these make the correction small.
         count = Fraction(self.count.value(line) or 1)
-        s = Constant(Fraction(self.first.value(line) or 0) / count)
-        t = Constant(Fraction(self.second.value(line) or 0) / count)
+        first = Fraction(self.first.value(line) or 0)
+        second = Fraction(self.second.value(line) or 0)
+        s = Constant(first / count)
+        t = Constant(second / count)
 
         def times(left: Expression, right: Expression) -> Expression:
             return Operation("*", left, right)
@@ -814,7 +827,9 @@ class Chosen(Expression):
         ranges = [part.range_on(line) for part in self.parts]
         best = max if self.name == "greatest" else min
         # max of ranges: [max of lows, max of highs], as max does not fall in any argument.
-        return Range(best(x.low for x in ranges), best(x.high for x in ranges))
+        low = best(x.low for x in ranges)
+        high = best(x.high for x in ranges)
+        return Range(low, high)
 
     def _first_range(self, line: OutputLine) -> Range:
         """Return a range of the parts up to the first that cannot be NULL."""
@@ -989,7 +1004,8 @@ class WindowAggregate(Expression):
     def variables(self, line: OutputLine) -> set[Variable]:
         """Return the numbers of all lines that are taken together."""
         found: set[Variable] = set()
-        return found.union(*(self.part.variables(x) for x in self._lines(line)))
+        parts = (self.part.variables(x) for x in self._lines(line))
+        return found.union(*parts)
 
     def _lines(self, line: OutputLine) -> list[OutputLine]:
         lines = line.alike(self.keys, of_all=self.of_all)
@@ -1039,7 +1055,8 @@ class WindowAggregate(Expression):
         joined = together.get(self.name, sum)
         many = len(ranges) if self.name == "avg" else 1
         low = joined(x.low for x in ranges)
-        return Range(low, joined(x.high for x in ranges)) / Range(many, many)
+        high = joined(x.high for x in ranges)
+        return Range(low, high) / Range(many, many)
 
 
 @dataclass(frozen=True)
@@ -1077,7 +1094,8 @@ class Rank(Expression):
     def variables(self, line: OutputLine) -> set[Variable]:
         """Return the numbers of all lines that are compared."""
         found: set[Variable] = set()
-        return found.union(*(self.part.variables(x) for x in line.alike(self.keys)))
+        parts = (self.part.variables(x) for x in line.alike(self.keys))
+        return found.union(*parts)
 
     def _risen(self, range_: Range) -> Range:
         """Return a range, reflected in an ascending order: what comes first is always larger."""
@@ -1088,7 +1106,8 @@ class Rank(Expression):
         own = self.part.value(line)
         if not isinstance(own, Fraction):
             return None
-        values = {mate.place: self.part.value(mate) for mate in line.alike(self.keys)}
+        mates = line.alike(self.keys)
+        values = {mate.place: self.part.value(mate) for mate in mates}
         first = [
             (value, place)
             for place, value in values.items()
@@ -1363,5 +1382,6 @@ def _other_texts(expression: Expression, value: str, line: OutputLine) -> str:
     if not isinstance(expression, Case):
         return ""
     possible = [result.value(line) for result in expression.possible(line)]
-    others = [str(x) for x in dict.fromkeys(possible) if x not in (None, value)]
+    distinct = dict.fromkeys(possible)
+    others = [str(x) for x in distinct if x not in (None, value)]
     return f"or {' or '.join(others)}" if others else ""

@@ -144,7 +144,8 @@ def audit(
             raise InputError(f"an audit needs at least 100 {what}, got {number}")
     count = mechanism.shape[0]
     if rows is None:
-        rows = np.unique(np.linspace(0, count - 1, min(count, 20)).astype(int)).tolist()
+        places = np.linspace(0, count - 1, min(count, 20))
+        rows = np.unique(places.astype(int)).tolist()
     # Bonferroni: one test for each row, and two correlations.
     share = false_alarm / (len(rows) + 2)
     found = []
@@ -161,7 +162,8 @@ def audit(
     rarity = np.argsort(np.argsort(-weights, kind="stable"))
     rhos = [spearman(outputs, times), spearman(rarity[outputs], times)]
     # Under independence ρ√n is about normal, so few draws need a wider limit.
-    limit = max(correlation_limit, -float(ndtri(share / 2)) / math.sqrt(timed))
+    normal_limit = -float(ndtri(share / 2)) / math.sqrt(timed)
+    limit = max(correlation_limit, normal_limit)
     passed = max(map(abs, rhos)) <= limit and all(row.passed for row in found)
     median = float(np.median(times))
     return Audit(
@@ -208,8 +210,10 @@ def check_row(
         return RowAudit(row, draws, 0.0, 0, 1.0, True)
     # χ² = Σ (observed - expected)² / expected.
     statistic = float(((counts - cells) ** 2 / cells).sum())
-    p_value = float(chdtrc(len(cells) - 1, statistic))
-    return RowAudit(row, draws, statistic, len(cells) - 1, p_value, p_value >= share)
+    freedom = len(cells) - 1
+    p_value = float(chdtrc(freedom, statistic))
+    passed = p_value >= share
+    return RowAudit(row, draws, statistic, freedom, p_value, passed)
 
 
 def time_draws(
@@ -245,4 +249,6 @@ def spearman(x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
     """
     from scipy.stats import spearmanr
 
-    return float(spearmanr(x, y).statistic) if np.ptp(x) and np.ptp(y) else 0.0
+    if not np.ptp(x) or not np.ptp(y):
+        return 0.0
+    return float(spearmanr(x, y).statistic)

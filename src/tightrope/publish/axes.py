@@ -96,7 +96,8 @@ def nested_domain(axes: Sequence[Axis]) -> Domain:
     >>> nested_domain(axes).combinations(["1", "0"]).tolist()
     [[0, 0], [0, 1], [1, 2]]
     """
-    return Domain.numbered([len(x.classes) for x in axes], list(_nestings(axes)))
+    sizes = [len(x.classes) for x in axes]
+    return Domain.numbered(sizes, list(_nestings(axes)))
 
 
 def _nestings(axes: Sequence[Axis]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
@@ -258,7 +259,8 @@ def _names_bins(node: exp.Case, table: Table) -> bool:
         return False
     results = [branch.args.get("true") for branch in node.args["ifs"]]
     default = node.args.get("default") or exp.null()
-    return all(isinstance(bare(x), exp.Literal | exp.Null) for x in (*results, default))
+    nodes = (bare(x) for x in (*results, default))
+    return all(isinstance(x, exp.Literal | exp.Null) for x in nodes)
 
 
 def _case_axis(title: str, node: Any, reader: ConditionReader) -> Axis:
@@ -312,7 +314,8 @@ def _tabulated(
     names = [label(function(value)) for value in values]
     # What the function is of a missing value, such as 'unknown' for coalesce(town, 'unknown').
     missing = label(function(None))
-    known = dict.fromkeys(name for name in [*names, missing] if name is not None)
+    listed = (name for name in [*names, missing] if name is not None)
+    known = dict.fromkeys(listed)
     # Of a range the classes are in their own order: a week that begins on a Friday is none.
     is_plain = len({type(name) for name in known}) == 1
     in_order = column.bounds is not None and is_plain

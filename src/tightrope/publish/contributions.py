@@ -148,7 +148,8 @@ class Choice:
                 parts.append(exp.cast(quoted(_COPY), "TEXT"))
             order = [exp.Anonymous(this=KEYED_HASH, expressions=parts), *kept]
         number = row_number([key], order, ROW_NUMBER)
-        numbered = exp.select(key.copy(), *(column.copy() for column in kept), number)
+        columns = (column.copy() for column in kept)
+        numbered = exp.select(key.copy(), *columns, number)
         numbered = numbered.from_(rows.subquery("tightrope_own"))
         first = exp.select(exp.Star()).from_(numbered.subquery("tightrope_each"))
         # The contribution bound: privacy per person rests on this condition.

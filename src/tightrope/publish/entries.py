@@ -455,7 +455,8 @@ def _bind(state: State, entry: Entry) -> None:
     if old is not None:
         # A name that was the account's once is still its own: by a hard link the file has another
         # path, and whoever used one would have set the first path free.
-        owners = [state.get(_place(name), {}).get("account") for name in new.source]
+        places = (state.get(_place(name), {}) for name in new.source)
+        owners = [place.get("account") for place in places]
         if account.name not in owners:
             old.check_source(account.name, new)
         old.check(account.name, new)
@@ -528,7 +529,8 @@ def _reserve(state: State, entry: Entry) -> None:
         "reservation": [entry.position, entry.hash],
         "entry": entry.position,
     }
-    state["open"] = {**state.get("open", {}), str(key): str(entry.body["expires"])}
+    expiry = str(entry.body["expires"])
+    state["open"] = {**state.get("open", {}), str(key): expiry}
 
 
 def _charge(state: State, entry: Entry) -> None:

@@ -446,7 +446,9 @@ def _named(name: str, known: Mapping[str, _Named], quoted: bool) -> _Named | Non
     """Return what has a name, in whatever letter case unless the name is quoted."""
     close = [own for own in known if own.lower() == name.lower()] if not quoted else []
     # Ambiguous letter case is not guessed: then only the exact name is found.
-    return known.get(close[0] if len(close) == 1 and name not in known else name)
+    if len(close) == 1 and name not in known:
+        return known.get(close[0])
+    return known.get(name)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -878,8 +880,10 @@ def _listed_values(
             f"{listed} must have a list for each value of {data['within']!r}, such as "
             '{ north = ["A", "B"], south = ["C"] }'
         )
-    families = [_values(own, f"{listed}.{key}") for key, own in given.items()]
-    values = _values(list(itertools.chain(*families)), listed)
+    listings = given.items()
+    families = [_values(own, f"{listed}.{key}") for key, own in listings]
+    flat = itertools.chain(*families)
+    values = _values(list(flat), listed)
     parents = [number for number, own in enumerate(families) for _ in own]
     return values, Column(data["within"], "text", values=tuple(given)), tuple(parents)
 
@@ -1083,7 +1087,8 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
         f"[tables.{name}]",
     ]
     words = "source relation population neighbours budget delta person"
-    written = [*words.split(), *(["contributions"] if table.person is not None else [])]
+    contributions = ["contributions"] if table.person is not None else []
+    written = [*words.split(), *contributions]
     written += ["frozen"] if table.frozen else []
     settings = {word: getattr(table, word) for word in written}
     lines += [
@@ -1093,7 +1098,8 @@ def facts_text(table: Table, undeclared: Sequence[str] = ()) -> str:
     ]
     if table.columns or undeclared:
         lines += ["", f"[tables.{name}.columns]"]
-        lines += [f"{_key(c.name)} = {_column(c)}" for c in table.columns.values()]
+        columns = table.columns.values()
+        lines += [f"{_key(c.name)} = {_column(c)}" for c in columns]
     if undeclared:
         lines += [
             "# What is public about these columns goes here, for questions that use them:",
@@ -1236,7 +1242,8 @@ def _column(column: Column) -> str:
     if column.type == "date":
         inner = [f"bounds = [{', '.join(column.ends or ())}]"]
     if column.type == "number":
-        ends = [_value(float(bound * column.step)) for bound in column.bounds or ()]
+        bounds = column.bounds or ()
+        ends = [_value(float(bound * column.step)) for bound in bounds]
         inner = [
             f"bounds = [{', '.join(ends)}]",
             f"step = {_value(float(column.step))}",
@@ -1412,7 +1419,8 @@ def _table_name(sql: Any, dialect: str) -> str:
 
     select = one_select(sql, dialect)
     named = {cte.alias for cte in select.find_all(exp.CTE)}
-    tables = {table.name for table in select.find_all(exp.Table)} - named - {""}
+    named_here = {table.name for table in select.find_all(exp.Table)}
+    tables = named_here - named - {""}
     if len(tables) != 1:
         raise InputError(
             f"the question must read one table, got {', '.join(sorted(tables)) or 'none'}"

@@ -83,8 +83,9 @@ class ConfidenceSet:
         share = f"{float(self.confidence * 100):.10g} %"
         if not self.bounds:
             return f"one of {', '.join(map(str, self.members))} ({share})"
-        if len(self.bounds) == 1 and self.texts()[0].endswith(")"):
-            return f"{self.texts()[0][:-1]}, {share})"
+        first = self.texts()[0] if len(self.bounds) == 1 else ""
+        if first.endswith(")"):
+            return f"{first[:-1]}, {share})"
         return (
             f"{', '.join(self.texts())} ({share}{', all at once' * self.simultaneous})"
         )
@@ -114,12 +115,15 @@ def margin_text(answer: Hashable, low: Number, high: Number) -> str:
     unit = Fraction(10) ** -places
     rounded = round(value / unit) * unit
     # Outward rounding: the printed interval contains the exact one.
-    outer = (rounded, math.floor(low / unit) * unit, math.ceil(high / unit) * unit)
+    below = math.floor(low / unit) * unit
+    above = math.ceil(high / unit) * unit
+    outer = (rounded, below, above)
     shown = [_decimal(x, places) for x in outer]
     if not even:
         return f"{shown[0]} ({shown[1]} to {shown[2]})"
     # Measured from the rounded value, so that value ± margin still covers both ends.
-    margin = math.ceil(max(high - rounded, rounded - low) / unit) * unit
+    farthest = max(high - rounded, rounded - low)
+    margin = math.ceil(farthest / unit) * unit
     return f"{shown[0]} ± {_decimal(margin, places)}"
 
 
@@ -162,7 +166,8 @@ def level_of(confidence: Fraction | float | str) -> Fraction:
     """
     text = str(confidence).strip()
     with contextlib.suppress(InputError):
-        level = to_exact(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        divisor = 100 if text.endswith("%") else 1
+        level = to_exact(text.removesuffix("%")) / divisor
         if 0 < level < 1:
             return level
     raise InputError(
@@ -189,14 +194,16 @@ def galloping_search(suffices: Callable[[int], bool], most: int, start: int = 1)
         if known(low):
             high = low
     # Invariant: low does not suffice, or is 0; high suffices, or is the largest.
-    return low + bisect.bisect_left(range(low, min(high, most)), True, key=known)
+    candidates = range(low, min(high, most))
+    return low + bisect.bisect_left(candidates, True, key=known)
 
 
 def number_parts(label: Hashable) -> tuple[Fraction, ...]:
     """Return the numbers that a label is."""
     parts = label if isinstance(label, tuple) else (label,)
     # repr gives the decimal that was meant: 0.1 is 1/10, not its binary neighbour.
-    return tuple(Fraction(repr(x) if isinstance(x, float) else x) for x in parts)
+    written = (repr(x) if isinstance(x, float) else x for x in parts)
+    return tuple(map(Fraction, written))
 
 
 def whole(number: Fraction | int) -> Number:

@@ -48,7 +48,8 @@ def public_rows(table: Table, kind: str) -> dict[Known, Mapping[str, Known]]:
             for name in types
         ]
         source.prepare(columns)
-        cells = ", ".join(source.cell(column, types[column.name]) for column in columns)
+        listed = (source.cell(column, types[column.name]) for column in columns)
+        cells = ", ".join(listed)
         fetched = source.fetch(
             f"SELECT {cells} FROM {source.rows()} LIMIT {MOST_ROWS + 1}"
         )

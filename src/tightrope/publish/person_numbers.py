@@ -108,14 +108,17 @@ def _sum(
     # Clamped first: a single huge value must not overflow the sum.
     value = clamped(column, column.bounds, exp.null())
     # One to `most` rows, each within [low, high].
-    bounds = (min(low, low * most), max(high, high * most))
+    lowest = min(low, low * most)
+    highest = max(high, high * most)
+    bounds = (lowest, highest)
     return exp.Sum(this=among(value)), Column(name, "integer", bounds)
 
 
 def _truth(node: Any, test: Any, name: str, among: Any) -> tuple[Any, Column]:
     """Return whether a condition holds for one row of a person, or for all of them."""
     # MAX and MIN of marks exist in every database, BOOL_OR does not.
-    mark = exp.case().when(test, exp.convert(1)).else_(exp.convert(0))
+    case = exp.case().when(test, exp.convert(1))
+    mark = case.else_(exp.convert(0))
     is_or = isinstance(node, exp.LogicalOr)
     rows = (exp.Max if is_or else exp.Min)(this=among(mark))
     return exp.EQ(this=rows, expression=exp.convert(1)), Column(name, "boolean")

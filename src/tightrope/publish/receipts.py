@@ -116,7 +116,8 @@ def key_path(ledger_file: Path | None, ledger_id: str) -> Path:
         return named
     if ledger_file is not None:
         return key_beside(ledger_file)
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    default = Path.home() / ".local" / "share"
+    home = os.environ.get("XDG_DATA_HOME") or default
     return Path(home) / "tightrope" / f"{ledger_id}.key"
 
 

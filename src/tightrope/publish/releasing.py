@@ -240,7 +240,8 @@ def wording(questions: Iterable[Any]) -> str:
     >>> wording(["select count(*)", "select 1"]), wording([object()])
     ('select count(*); select 1', '')
     """
-    return "; ".join(" ".join(one.split()) for one in questions if isinstance(one, str))
+    texts = (one for one in questions if isinstance(one, str))
+    return "; ".join(" ".join(text.split()) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -618,7 +619,8 @@ def _whole_level(request: Request) -> Fraction:
     """Return the level of an answer, together with those that it sharpens."""
     pairs = zip(request.shape.draw_widths, request.mechanisms, strict=True)
     # Sequential composition over draws: Σ width · ε.
-    return sum((width * charge_of(one.epsilon) for width, one in pairs), Fraction(0))
+    charges = (width * charge_of(one.epsilon) for width, one in pairs)
+    return sum(charges, Fraction(0))
 
 
 def understand(
@@ -673,7 +675,9 @@ def likely_place(data: Any, facts: Facts) -> Any:
     """Return where the table will be, as far as that is known before the SQL is read."""
     private = (table for table in facts.tables.values() if not table.public)
     sources = {table.source for table in private}
-    return sources.pop() if data is None and len(sources) == 1 else data
+    if data is not None or len(sources) != 1:
+        return data
+    return sources.pop()
 
 
 @functools.lru_cache(maxsize=16)
@@ -700,7 +704,8 @@ def charges_of(
     """
     steps = zip(shape.draw_widths, map(noise_of, mechanisms), strict=True)
     # Σ width · ε: each step of one person in a draw costs the draw's ε once more.
-    amount = sum((width * one.charge for width, one in steps), Fraction(0))
+    charges = (width * one.charge for width, one in steps)
+    amount = sum(charges, Fraction(0))
     deltas = shape.draw_deltas([one.epsilon for one in mechanisms])
     slack = sum(
         (many * one.delta for many, one in zip(deltas, mechanisms, strict=True)),

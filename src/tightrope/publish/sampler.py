@@ -96,7 +96,8 @@ class Sampler:
         # The last sum is the total, which no draw reaches; padding with it changes nothing.
         sums = list(accumulate(weights))[:-1]
         # Padding to 2^k - 1 sums gives each draw exactly k rounds.
-        sums += [mechanism.total] * (2**self.rounds - 1 - len(sums))
+        padding = 2**self.rounds - 1 - len(sums)
+        sums += [mechanism.total] * padding
         self._padded = tuple(
             # Limbs of 64 bits, the highest first, because totals may exceed 64 bits.
             np.array([s >> (64 * k) & (2**64 - 1) for s in sums], np.uint64)
@@ -153,7 +154,8 @@ class Sampler:
         out = np.empty(count, np.int64)
         for start in range(0, count, block):
             some = min(block, count - start)
-            out[start : start + some] = self._search(self._random(some, source))
+            drawn = self._random(some, source)
+            out[start : start + some] = self._search(drawn)
         return out
 
     def _random(self, count: int, source: Any) -> list[NDArray[np.uint64]]:
@@ -214,7 +216,8 @@ class LatticeSampler:
         last = noise.levels[-1]
         weights = [level - last for level in noise.levels[: noise.reach]]
         # Layer t has N_t points of weight w_t above the flat level: mass N_t w_t.
-        masses = [n * w for n, w in zip(noise.sizes, weights, strict=True)]
+        pairs = zip(noise.sizes, weights, strict=True)
+        masses = [n * w for n, w in pairs]
         # First what the middle has more than its layer, then the layers, then all that is flat.
         self._weights = np.array([1, *weights, last], object)
         self._starts = np.array([0, *accumulate([noise.odd, *masses])], object)
@@ -252,7 +255,8 @@ class LatticeSampler:
         """Draw points of the lattice, before their numbers are held between the ends."""
         width = -(-self.bits // 8)
         raw = source(width * whole_number(count, "the number of draws", 0))
-        cut = (raw[at : at + width] for at in range(0, len(raw), width))
+        starts = range(0, len(raw), width)
+        cut = (raw[at : at + width] for at in starts)
         mask = (1 << self.bits) - 1
         drawn = np.array(
             [int.from_bytes(word, "little") & mask for word in cut], object
@@ -332,7 +336,8 @@ class CellSampler(Sampler):
         weights = [noise.odd]
         for layer in range(noise.reach):
             size = lattice.layer(layer)
-            values += lattice.points(layer, np.arange(size))[:, 0].tolist()
+            points = lattice.points(layer, np.arange(size))
+            values += points[:, 0].tolist()
             weights += [noise.levels[layer] - last] * size
         if sum(weights) + noise.floor != mechanism.total:
             raise InputError("the layers do not sum to the total: verify the mechanism")
@@ -452,7 +457,8 @@ class FinerSampler:
         near = self._levels[np.minimum(apart, len(self._levels) - 1)]
         # a_h k(o_m - o) w(x - o) for every o within the kernel.
         weights = self._kernel * near * factor
-        rest = last.rest[min(abs(answer - before), len(last.rest) - 1)]
+        last_rest = len(last.rest) - 1
+        rest = last.rest[min(abs(answer - before), last_rest)]
         # [o = o_m] (a_h R(x - o_m) + S l_h(x)): the mass left over repeats the last output.
         weights[len(last.kernel) - 1] += factor * rest + last.scale * left
         most_factor, most_left = self._history(published, lambda rest, _: max(rest))
@@ -651,13 +657,16 @@ class JointSampler:
                 list(accumulate(self._block_weights(ways, slot, left)))
             )
             # A multiset of b of M points is a set of b of M + b - 1.
-            chosen = sorted(random.sample(range(sizes[slot] + block - 1), block))
-            points += [int(ends[slot]) + x - k for k, x in enumerate(chosen)]
+            bars = random.sample(range(sizes[slot] + block - 1), block)
+            chosen = enumerate(sorted(bars))
+            points += [int(ends[slot]) + x - k for k, x in chosen]
             left -= block
             # What is left lies below this slot, and ends in it.
             levels = ways.cells[left]
-            beyond = levels[slot:0:-1] + [0] * (len(sizes) - slot)
-        return tuple(sorted(x // (2 * self._mechanism.places) for x in points))
+            empty = [0] * (len(sizes) - slot)
+            beyond = levels[slot:0:-1] + empty
+        width = 2 * self._mechanism.places
+        return tuple(sorted(x // width for x in points))
 
     @staticmethod
     def _block_weights(ways: Ways, slot: int, left: int) -> Iterator[int]:
@@ -665,8 +674,10 @@ class JointSampler:
         for block in range(1, left + 1):
             first = left - block
             # Cells between quantiles of one block are empty, hence level [0] of each.
-            empty = math.prod(ways.cells[k][0] for k in range(first + 1, left))
-            yield empty * ways.arrive[first][slot] * ways.multisets[block][slot]
+            between = range(first + 1, left)
+            empty = math.prod(ways.cells[k][0] for k in between)
+            arrivals = ways.arrive[first][slot]
+            yield empty * arrivals * ways.multisets[block][slot]
 
 
 def _drawn_place(running: Sequence[int]) -> int:

@@ -82,7 +82,9 @@ class OpenedFile:
         about = self._about
         # Path and inode both name the account, so neither a rename nor a hard link opens a fresh
         # budget.
-        self.names = (f"file:{there}", f"inode:{about.st_dev}:{about.st_ino}")
+        file_name = f"file:{there}"
+        inode_name = f"inode:{about.st_dev}:{about.st_ino}"
+        self.names = (file_name, inode_name)
         # A reader that opens this path gets the descriptor, whatever the path leads to by then.
         self.address = f"/dev/fd/{self._descriptor}"
 
@@ -278,7 +280,8 @@ class Source:
 
     def name(self, text: str) -> str:
         """Return a name as SQL."""
-        return self.quote + text.replace(self.quote, 2 * self.quote) + self.quote
+        doubled = text.replace(self.quote, 2 * self.quote)
+        return self.quote + doubled + self.quote
 
     def cell(self, column: Column, found: str) -> str:
         """Return the value of a column: of the declared type, and never a failure.
@@ -552,7 +555,9 @@ def own_name(data: Any) -> str | None:
     for ending in sorted(endings, key=len, reverse=True):
         if held.lower().endswith(ending):
             return Path(held).name[: -len(ending)]
-    return held.rpartition(".")[2] or None if held != str(data) else None
+    if held == str(data):
+        return None
+    return held.rpartition(".")[2] or None
 
 
 @contextmanager
@@ -883,7 +888,8 @@ class TextFile(_InDuckDB):
         named = names and all(name and name.isprintable() for name in names)
         # A link may lead to the key of a ledger, which would be shown as the name of a column.
         named = named and not re.fullmatch("[A-Za-z0-9+/]{43}=", names[0])
-        if not named or len({name.lower() for name in names}) < len(names):
+        distinct = {name.lower() for name in names}
+        if not named or len(distinct) < len(names):
             raise InputError(
                 f"{self.data}: the first line must name the columns, each once"
             )
@@ -1587,7 +1593,8 @@ class Spark(Source):
         if about.isTemporary:
             return super().identity()
         space = ".".join(about.namespace or [known.currentDatabase()])
-        table = f"{about.catalog or known.currentCatalog()}/{space}.{about.name}"
+        catalog = about.catalog or known.currentCatalog()
+        table = f"{catalog}/{space}.{about.name}"
         places = [""]
         if (
             self.is_own

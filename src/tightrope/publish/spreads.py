@@ -48,7 +48,8 @@ class Sums:
         low, high = column_range(column)
         total = self.total((1 - place, place))
         mean = Operation("/", total, self.count)
-        centred = Operation("+", mean, Constant(Fraction((low + high) // 2)))
+        middle = Constant(Fraction((low + high) // 2))
+        centred = Operation("+", mean, middle)
         scaled = Operation("*", centred, Constant(column.step))
         return Held(scaled, Range(low * column.step, high * column.step))
 
@@ -59,7 +60,8 @@ class Sums:
         other = self.total((1 - second, second))
         product = Covariance(self.count, one, other, self.total(power))
         unit = self.columns[first].step * self.columns[second].step
-        far = Fraction(math.prod(_reach(self.columns[k]) for k in (first, second)))
+        reaches = (_reach(self.columns[k]) for k in (first, second))
+        far = Fraction(math.prod(reaches))
         low = Fraction(0) if first == second else -far
         return Held(
             Operation("*", product, Constant(unit)), Range(low * unit, far * unit)

@@ -340,7 +340,9 @@ class ArithmeticReader:
         mean = Operation("/", self.expression(total), many)
         ends = column.value_range
         # A mean is between the bounds of its column, so clamping only helps.
-        return mean if ends is None else Held(mean, Range(*map(Fraction, ends)))
+        if ends is None:
+            return mean
+        return Held(mean, Range(*map(Fraction, ends)))
 
     def _grouping(self, node: Any) -> Expression:
         """Return which columns a line is a total over."""

@@ -72,7 +72,8 @@ class LatticeNoise(RowNoise):
         edges = law_edges(_noise_width(self.file, 1 - rare))
         # Layers are summed until a millionth of this rare mass is left outside.
         inside = _layers_inside(self.file, rare * self.file.total)
-        shares = np.array([inside(r) / self.file.total for r in edges])
+        counts = (inside(r) for r in edges)
+        shares = np.array([count / self.file.total for count in counts])
         return NoiseLaw(np.array(edges), shares, (0, lattice.people))
 
     @functools.cached_property
@@ -91,7 +92,8 @@ class LatticeNoise(RowNoise):
         # The middle point has extra weight, which belongs to the innermost layer.
         masses[0] += noise.odd / self.file.total
         sizes = np.array(noise.sizes[: noise.reach], float)
-        beyond = np.cumsum((masses * sizes)[::-1])[::-1]
+        points = (masses * sizes)[::-1]
+        beyond = np.cumsum(points)[::-1]
         return PairLaw(masses[beyond > 1e-9], (0, lattice.people))
 
     def differences(self, most: int = 81) -> tuple[tuple[float, float], ...]:
@@ -100,7 +102,8 @@ class LatticeNoise(RowNoise):
         assert isinstance(channel, UnboundedNoise)
         step = float(channel.lattice.step)
         far = most // 2
-        shares = [(by * step, channel.coordinate(by)) for by in range(-far, far + 1)]
+        places = range(-far, far + 1)
+        shares = [(by * step, channel.coordinate(by)) for by in places]
         return tuple((by, share) for by, share in shares if share > SEEN)
 
     def check_output(self, answer: Hashable) -> None:
@@ -166,7 +169,8 @@ def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], i
     def inside(r: int) -> int:
         near = int(min(r, noise.described_reach))
         # Layers below `first` lie within the distance entirely: their sum is tabulated.
-        first = min(max((near - lattice.core) // lattice.width + 1, 0), layers)
+        layers_before = (near - lattice.core) // lattice.width + 1
+        first = min(max(layers_before, 0), layers)
         last = min(first + beyond, layers)
         held = sums[first]
         for t in range(first, last):

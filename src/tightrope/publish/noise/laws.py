@@ -86,7 +86,8 @@ class NoiseLaw:
             # Beyond the width the window does not hold 0: a difference of two sides.
             nearer = np.ceil(shifts - width) - 1
             beside = np.maximum(outer - self._side_at_most(nearer), 0.0)
-            held = float(masses @ np.where(shifts <= width, around, beside))
+            possible = np.where(shifts <= width, around, beside)
+            held = float(masses @ possible)
             return held * (1 - ROUND_OFF) >= float(level) * (1 + ROUND_OFF)
 
         farthest = int(self.edges[-1])
@@ -151,7 +152,8 @@ class PairLaw:
         far = max(-low, high) * size
         products = [f.numerator * parts * most + f.denominator * far for f in factors]
         is_large = max(products) >= 1 << 62
-        other = np.arange(-most, most + 1, dtype=object if is_large else np.int64)
+        integers = object if is_large else np.int64
+        other = np.arange(-most, most + 1, dtype=integers)
         # z_1 lies from ⌈a - f·z_2⌉ to ⌊b - f·z_2⌋, whichever f makes these the narrowest.
         firsts = []
         lasts = []
@@ -162,7 +164,8 @@ class PairLaw:
             lasts.append((high * size * f.denominator - shift) // step)
         first = np.clip(np.maximum(*firsts), -most, most + 1)
         last = np.clip(np.minimum(*lasts), -most - 1, most)
-        shares = self._from_zero(last, other) - self._from_zero(first - 1, other)
+        upto_last = self._from_zero(last, other)
+        shares = upto_last - self._from_zero(first - 1, other)
         held = float(np.maximum(shares, 0.0).sum())
         return held * (1 - ROUND_OFF)
 
@@ -171,7 +174,8 @@ class PairLaw:
         place = place.astype(np.int64)
         other = other.astype(np.int64)
         # By symmetry z_1 = x + 1 … -1 are as likely as 1 … -x - 1.
-        reached = self._upto(np.where(place >= 0, place, -place - 1), other)
+        mirrored = np.where(place >= 0, place, -place - 1)
+        reached = self._upto(mirrored, other)
         middle = self.masses[np.abs(other)]
         return np.where(place >= 0, reached, middle - reached)
 
@@ -229,7 +233,8 @@ class PairLaw:
         enough = float(level) * (1 + ROUND_OFF)
         shifts = range(math.ceil(rounded / self.part))
         # The largest shift first: it is the one that fails.
-        pairs = [*((lower, lower + 1) for lower in reversed(shifts)), (0, 0)]
+        neighbours = ((lower, lower + 1) for lower in reversed(shifts))
+        pairs = [*neighbours, (0, 0)]
         return all(
             self.inside(factors, -width - lower, width - upper) >= enough
             for lower, upper in pairs

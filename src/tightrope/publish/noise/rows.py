@@ -206,7 +206,8 @@ class RowNoise(Noise):
             weights = self.file.row_weights(middle)[first:last].tolist()
             for place, weight in enumerate(weights, first):
                 guess: Any = self.guess(self.file.output_label(place))
-                shares[float(Fraction(guess) - truth)] += weight / self.file.total
+                error = Fraction(guess) - truth
+                shares[float(error)] += weight / self.file.total
         except TightropeError:
             return ()
         return tuple(
@@ -253,7 +254,8 @@ class RowNoise(Noise):
         if weights.kind == "levels":
             # Row x has weight factor(x)·level(0) on its own output.
             return Fraction(int(weights.factors.min()) * weights.levels[0], total)
-        places = {self.file.output_label(o): o for o in range(self.file.shape[1])}
+        outputs = range(self.file.shape[1])
+        places = {self.file.output_label(o): o for o in outputs}
         labels = map(self.file.graph.label, range(self.file.graph.nodes))
         own_output = np.array([places.get(label, -1) for label in labels])
         # An answer without an output of its own is never the output; a window merges the ends.
@@ -261,8 +263,10 @@ class RowNoise(Noise):
         least = 0 if never else total
         for first, block in weights.columns():
             column = own_output - first
-            rows = np.flatnonzero((column >= 0) & (column < block.shape[1]))
-            least = min([least, *block[rows, column[rows]].tolist()])
+            is_inside = (column >= 0) & (column < block.shape[1])
+            rows = np.flatnonzero(is_inside)
+            own_weights = block[rows, column[rows]].tolist()
+            least = min([least, *own_weights])
         return Fraction(least, total)
 
 
@@ -331,7 +335,8 @@ def _weights(mechanism: Mechanism) -> tuple[AnyArray, Any, float]:
         return np.concatenate(blocks, axis=1), mechanism.total, 0.0
     channel = mechanism.channel()
     start = 0 if mechanism.window is None else mechanism.window[0]
-    return np.stack([channel.row(start + i) for i in range(inputs)]), 1.0, ROUND_OFF
+    rows = [channel.row(start + i) for i in range(inputs)]
+    return np.stack(rows), 1.0, ROUND_OFF
 
 
 def _enough(sums: Any, level: Fraction, total: Any, slack: float) -> Any:
@@ -340,7 +345,8 @@ def _enough(sums: Any, level: Fraction, total: Any, slack: float) -> Any:
         # Round-off is held against the region: it closes later, never earlier.
         return sums * (1 - slack) >= float(level) * (1 + slack)
     # The exact ceiling of level·total in integers.
-    return sums >= -(-level.numerator * total // level.denominator)
+    least = -(-level.numerator * total // level.denominator)
+    return sums >= least
 
 
 def _marginals(
@@ -386,7 +392,8 @@ def _accepted(
             # X[x,y] / max_h X[h,y], compared by logarithms to a millionth: closer ones are ties.
             share = np.nan_to_num(weights.astype(float) / most)
             order = np.rint(np.log(share) * 1e6)
-            before = np.where(order > order[:, [y]], weights, 0).sum(axis=1)
+            is_before = order > order[:, [y]]
+            before = np.where(is_before, weights, 0).sum(axis=1)
             accepted[block] = ~_enough(before, level, total, slack).astype(bool)
             likeliest[block] = share[:, y]
     # An empty set would be useless: the likeliest answer always belongs to it.
@@ -444,12 +451,16 @@ def _window_bounds(
         right = factors[x : x + far]
         left = factors[max(0, x - far + 1) : x][::-1]
         # Σ factor(o)·level(|x − o|) over the outputs o that are nearer to x than y is
-        before = right @ near[: len(right)] + left @ near[1 : len(left) + 1]
+        on_right = right @ near[: len(right)]
+        on_left = left @ near[1 : len(left) + 1]
+        before = on_right + on_left
         return not _enough(before, level, 1.0, ROUND_OFF)
 
     # Scan from outside inwards: the first that accepts is the end of the set.
-    low = next(filter(accepts, range(max(0, y - widest), y)), y)
-    high = next(filter(accepts, range(min(count - 1, y + widest), y, -1)), y)
+    from_left = range(max(0, y - widest), y)
+    from_right = range(min(count - 1, y + widest), y, -1)
+    low = next(filter(accepts, from_left), y)
+    high = next(filter(accepts, from_right), y)
     start, step = mechanism.graph.line or (Fraction(0), Fraction(1))
     return whole(start + low * step), whole(start + high * step)
 
@@ -457,7 +468,8 @@ def _window_bounds(
 def _levels_near(mechanism: Mechanism, levels: Floats, steps: int) -> Floats:
     """Return the levels of a rule at the distances 0 … steps, the last one beyond them all."""
     # ⌈d/steps⌉ is the layer of a distance d.
-    layers = -(-np.arange(steps + 1) // mechanism.weights.steps[0])
+    step = mechanism.weights.steps[0]
+    layers = -(-np.arange(steps + 1) // step)
     near: Floats = levels[np.minimum(layers, len(levels) - 1)]
     return near
 
@@ -479,8 +491,10 @@ def _widest(
         padded = np.pad(factors, (steps, length))
         windows = np.lib.stride_tricks.sliding_window_view(padded, length)
         blocks = windows[:: length - 2 * steps]
-        spectrum = np.fft.rfft(np.concatenate([near[:0:-1], near]), length)
-        convolved = np.fft.irfft(np.fft.rfft(blocks) * spectrum, length)
+        kernel = np.concatenate([near[:0:-1], near])
+        spectrum = np.fft.rfft(kernel, length)
+        product = np.fft.rfft(blocks) * spectrum
+        convolved = np.fft.irfft(product, length)
         # The first 2·steps places of a block are wrapped around.
         mass = convolved[:, 2 * steps :].ravel()[:count]
         # Fourier transforms are less accurate than a sum.
@@ -519,9 +533,11 @@ def _credible(
         start = mechanism.window[0]
         last = len(column) - 1
         # Rows outside the window are those of its ends.
-        column = [column[min(max(i - start, 0), last)] for i in range(len(chances))]
+        places = (min(max(i - start, 0), last) for i in range(len(chances)))
+        column = [column[place] for place in places]
     # Integers: prior times the common denominator, times the weight.
-    joint = [int(p * unit) * int(w) for p, w in zip(chances, column, strict=True)]
+    pairs = zip(chances, column, strict=True)
+    joint = [int(p * unit) * int(w) for p, w in pairs]
     total = sum(joint)
     if not total:
         raise InputError(
@@ -537,7 +553,8 @@ def _credible(
     if not _are_numbers(mechanism):
         # The likeliest answers first, until they have the level.
         order = sorted(range(len(joint)), key=lambda i: (-joint[i], i))
-        held = list(itertools.accumulate(joint[i] for i in order))
+        falling = (joint[i] for i in order)
+        held = list(itertools.accumulate(falling))
         chosen = order[: bisect.bisect_left(held, wanted) + 1]
         return (), tuple(labels[i] for i in sorted(chosen)), exact
     bounds = []

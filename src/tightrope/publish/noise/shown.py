@@ -94,7 +94,8 @@ class ShownNoise(RowNoise):
         """Return the law of the noise of a count that is shown for certain."""
         rule = self.file.weights
         first = max(rule.zero - most // 2, 0)
-        levels = rule.levels[first : rule.zero + most // 2 + 1]
+        last = rule.zero + most // 2
+        levels = rule.levels[first : last + 1]
         near = enumerate(levels, first - rule.zero)
         shares = ((float(by), level / self.file.total) for by, level in near)
         return tuple((by, share) for by, share in shares if share > SEEN)

@@ -428,7 +428,8 @@ class Shape:
     def groups(self) -> tuple[Any, ...]:
         """The groups, and the class of everybody else where the answer needs one."""
         cells = self.cells
-        names: tuple[Any, ...] = cells if len(self.axes) != 1 else self.axes[0].classes
+        one_axis = len(self.axes) == 1
+        names: tuple[Any, ...] = self.axes[0].classes if one_axis else cells
         if not self.has_others:
             return names
         if OTHER in names:
@@ -732,7 +733,8 @@ class Shape:
         places = self.domain.combinations(place_names(range(deep))).tolist()
         zeros = (0,) * self.numbers_a_cell
         # Groups without rows are answered too: leaving them out would reveal that they are empty.
-        return [tuple(map(int, there.get(tuple(place), zeros))) for place in places]
+        own = (there.get(tuple(place), zeros) for place in places)
+        return [tuple(map(int, numbers)) for numbers in own]
 
     def cell_places(self) -> list[tuple[int, ...]]:
         """Return the place of each group on its axes."""
@@ -794,7 +796,8 @@ class Shape:
         """How outputs become the numbers of the answer."""
         names = self.cells
         if self.has_others:
-            names = (*names, (self.groups[-1],) + ("",) * (len(self.axes) - 1))
+            others = (self.groups[-1],) + ("",) * (len(self.axes) - 1)
+            names = (*names, others)
         return Reading(self.kind, names, step=self.step)
 
     @classmethod
@@ -822,7 +825,8 @@ class Shape:
         """Return the error of each number that is kept with the confidence; none if unknown."""
         if not self.error_is_known:
             return ()
-        return tuple(x * self.step for x in noises[0].error(confidence))
+        margins = noises[0].error(confidence)
+        return tuple(x * self.step for x in margins)
 
     def error_texts(
         self, noises: Sequence[Noise], confidence: Fraction
@@ -906,7 +910,8 @@ def number_of(condition: Any) -> exp.Expression:
     """Return how many rows a condition holds for, as SQL."""
     if condition is None:
         return exp.Count(this=exp.Star())
-    return exp.Count(this=exp.case().when(condition.copy(), exp.convert(1)))
+    case = exp.case().when(condition.copy(), exp.convert(1))
+    return exp.Count(this=case)
 
 
 #: The number of people in numbered rows, as SQL: that of first rows.

@@ -148,7 +148,8 @@ class Count(Shape, kind="count"):
             return [[self.groups_answer(sizes)]]
         (draw,) = self.draws
         people = self.table.needed_population()
-        return [[sum_answer(draw, sizes[0], numbers[0][-1], people)]]
+        answer = sum_answer(draw, sizes[0], numbers[0][-1], people)
+        return [[answer]]
 
     @classmethod
     def lines(cls, drawn: Drawn) -> Lines:

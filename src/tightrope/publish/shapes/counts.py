@@ -106,7 +106,8 @@ class Counts(Shape, kind="counts"):
     def targets(self) -> list[Any]:
         """Return one count for each condition."""
         if self.people:
-            held = [quoted(group_column(k)).eq(1) for k in range(len(self.conditions))]
+            marks = (quoted(group_column(k)) for k in range(len(self.conditions)))
+            held = [mark.eq(1) for mark in marks]
             return [number_of(mark) for mark in held]
         return [number_of(condition) for condition in self.conditions]
 
@@ -134,4 +135,5 @@ def mark_of(condition: exp.Expression | None) -> Any:
     """Return 1 where a condition holds, or where there is none; else 0."""
     if condition is None:
         return exp.convert(1)
-    return exp.case().when(condition.copy(), exp.convert(1)).else_(exp.convert(0))
+    case = exp.case().when(condition.copy(), exp.convert(1))
+    return case.else_(exp.convert(0))

@@ -194,11 +194,13 @@ class Crossed(Tables, kind="crossed"):
             tables.append(dict(zip(cells, pairs, strict=True)))
         lines: Lines = {}
         for cell in domain.combinations(place_names(range(depth))).tolist():
-            name = tuple(own[k] for own, k in zip(reading.values, cell, strict=True))
+            values = zip(reading.values, cell, strict=True)
+            name = tuple(own[k] for own, k in values)
             numbers = []
             for place, among in job.asks:
                 # The line's own cell, projected on the axes that this table has.
-                kept = tuple(cell[k] for k in job.sets[place] if k < depth)
+                own_places = (k for k in job.sets[place] if k < depth)
+                kept = tuple(cell[k] for k in own_places)
                 own = kept if among < 0 else (*kept, among)
                 number, margin = tables[place][own]
                 numbers.append(cls.number_within(number, margin, reading))
@@ -262,7 +264,8 @@ class _ConditionAxes:
 
     def place(self, condition: Any) -> tuple[int, int]:
         """Return the axis of a condition, and its class there."""
-        return next((a, k) for known, a, k in self.places if known == condition)
+        matches = ((a, k) for known, a, k in self.places if known == condition)
+        return next(matches)
 
 
 def _condition_axes(conditions: Sequence[Any], table: Table) -> _ConditionAxes:

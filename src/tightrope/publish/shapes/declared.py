@@ -89,7 +89,9 @@ def mapped_text(value: Any) -> str:
     is_real = isinstance(value, float | Decimal) and Decimal(value).is_finite()
     # Written out, 1E+1000000 has a million digits.
     is_short = is_real and -(10**40) < value < 10**40
-    return str(int(value)) if is_short and value == int(value) else str(value)
+    if not is_short or value != int(value):
+        return str(value)
+    return str(int(value))
 
 
 def value_of(

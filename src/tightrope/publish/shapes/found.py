@@ -118,7 +118,8 @@ class FoundGroups(Shape, kind="groups that nobody declared"):
     def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Shape:
         """Return the shape with the share of δ that a step has at this ε."""
         width = self.sides * self.rows_per_person
-        steps, *_ = self.draw_deltas([level.scaled(self.draw_shares[0] / width)])
+        share = self.draw_shares[0] / width
+        steps, *_ = self.draw_deltas([level.scaled(share)])
         return replace(self, step_delta=self.delta / steps)
 
     def draw_deltas(self, levels: Sequence[Epsilon]) -> tuple[Fraction, ...]:
@@ -131,7 +132,8 @@ class FoundGroups(Shape, kind="groups that nobody declared"):
         _, high = enclosed(each.multiple, each.base, power=True)
         # Rounded up: the δ of a step is a number of few digits in its file.
         # Geometric sum (r^k - 1)/(r - 1) with r = e^ε', the factor of δ' for k rows in one group.
-        in_one_group = math.ceil(1000 * (high**rows - 1) / (high - 1))
+        geometric = (high**rows - 1) / (high - 1)
+        in_one_group = math.ceil(1000 * geometric)
         return (Fraction(self.sides * in_one_group, 1000),)
 
     @property
@@ -301,7 +303,8 @@ class FoundMeans(FoundGroups, kind="sums of groups that nobody declared"):
         (total,) = numbers
         _, draw = self.draws
         # Cut at the ends, which moves no two sums further apart.
-        answer = min(max(total - self.centre * size - draw.offset, 0), draw.most)
+        centred = total - self.centre * size - draw.offset
+        answer = min(max(centred, 0), draw.most)
         return [encode_label(noise.draw(answer))]
 
     @property

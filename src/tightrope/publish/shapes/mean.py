@@ -220,16 +220,19 @@ class Mean(Sum, kind="mean"):
         if self.axes:
             return [sums, [self.groups_answer(present)]]
         people = self.table.needed_population()
-        return [sums, [sum_answer(self.draws[1], present[0], own[0], people)]]
+        count = sum_answer(self.draws[1], present[0], own[0], people)
+        return [sums, [count]]
 
     def _pair(self, total: int, present: int) -> tuple[int, int]:
         """Return a sum and a count as an answer of their query, however many rows there are."""
         most = -self.draws[0].offset
         middle, half = middle_and_half(self.bounds)
         # Rounded to the nearest unit: ⌊x + 1/2⌋, within 1/2 of the sum.
-        units = math.floor((total - middle * present) / half + Fraction(1, 2))
+        halves = (total - middle * present) / half
+        units = math.floor(halves + Fraction(1, 2))
         # The count is put in the middle of its range, away from both ends.
-        return min(max(units, -most), most) + most, min(present, most) + most // 2
+        around_zero = min(max(units, -most), most)
+        return around_zero + most, min(present, most) + most // 2
 
     @property
     def reading(self) -> Reading:
@@ -304,7 +307,8 @@ class Mean(Sum, kind="mean"):
         if left > 0:
             # A mean is at most half the width of the bounds from their middle.
             # |S - tN| ≤ width at |t| = 1, which bounds all t within the bounds.
-            mean = min(law.widest(Fraction(1), each, ROUNDING) * half / left, mean)
+            law_width = law.widest(Fraction(1), each, ROUNDING)
+            mean = min(law_width * half / left, mean)
         # Uncentred sum = half·S + middle·N, so its noise is half·(S + (middle/half)·N).
         total = law.width(middle / half, confidence, ROUNDING) * half
         known = {self.kind: mean * self.step, Sum.kind: total * self.step}
@@ -351,7 +355,9 @@ def middle_and_half(bounds: tuple[int, int]) -> tuple[Fraction, Fraction]:
     (Fraction(5, 2), Fraction(5, 2))
     """
     low, high = bounds
-    return Fraction(low + high, 2), Fraction(max(high - low, 1), 2)
+    middle = Fraction(low + high, 2)
+    half = Fraction(max(high - low, 1), 2)
+    return middle, half
 
 
 @dataclass(frozen=True)
@@ -391,7 +397,8 @@ class PairNumbers:
             law = None
         most = -drawn.reading.offset
         total = Fraction(pair[0] - most)
-        return cls(drawn.reading, total, pair[1] - most // 2, law, drawn.level)
+        count = pair[1] - most // 2
+        return cls(drawn.reading, total, count, law, drawn.level)
 
     def numbers(self) -> tuple[Estimate, ...]:
         """Return the numbers that are shown."""
@@ -417,13 +424,16 @@ class PairNumbers:
         low = Fraction(-1)
         high = Fraction(1)
         # Within ±1: the mean lies within the bounds, whatever the noise did.
-        best = min(max(self.total / max(self.count, 1), low), high)
+        mean = self.total / max(self.count, 1)
+        best = min(max(mean, low), high)
         if self.law is not None and self.count > 0:
             for _ in range(3):
                 width = self._width(_rounded_up(max(abs(low), abs(high))))
                 # Shrink only: every t outside was contradicted by the wider width already.
-                low = min(max(low, (self.total - width) / self.count), best)
-                high = max(min(high, (self.total + width) / self.count), best)
+                lowest = (self.total - width) / self.count
+                highest = (self.total + width) / self.count
+                low = min(max(low, lowest), best)
+                high = max(min(high, highest), best)
         middle, half = middle_and_half(self.reading.bounds)
         ends = (middle + half * x for x in (best, low, high))
         return _estimate(ends, self.reading.step)
@@ -449,7 +459,8 @@ class PairNumbers:
         value = min(max(self.count, 0), most)
         if self.law is None:
             return Estimate(value, 0, most)
-        width = math.floor(self.law.width(Fraction(0), self.level, Fraction(0)))
+        count_width = self.law.width(Fraction(0), self.level, Fraction(0))
+        width = math.floor(count_width)
         low = min(max(self.count - width, 0), value)
         # The interval contains the published number even after that was clamped.
         return Estimate(value, low, max(min(self.count + width, most), value))
@@ -468,7 +479,8 @@ def _quotients(drawn: Drawn) -> Iterator[tuple[Estimate, ...]]:
     answer = drawn.answer
     # Both the sum and the count are in their intervals with the level, by Bonferroni.
     both = replace(drawn, level=1 - (1 - drawn.level) / 2)
-    sums = [scaled(both.numbers(output)[0], reading.offset, 1) for output in answer[0]]
+    estimates = (both.numbers(output)[0] for output in answer[0])
+    sums = [scaled(estimate, reading.offset, 1) for estimate in estimates]
     # The counts of all groups are one output, or each is an output of its own.
     counts = [count for output in answer[1] for count in both.numbers(output, 1)]
     alone = [count for output in answer[1] for count in drawn.numbers(output, 1)]
@@ -558,7 +570,8 @@ class JointNoise:
         low = Fraction(reading.bounds[0] - reading.centre)
         high = Fraction(reading.bounds[1] - reading.centre)
         sum_of = Fraction(total + reading.offset)
-        middle = min(max(sum_of / max(count, Fraction(1)), low), high)
+        mean = sum_of / max(count, Fraction(1))
+        middle = min(max(mean, low), high)
         is_cut = not (self.total.is_inside(total) and self.count.is_inside(int(count)))
         if not is_cut:
             for _ in range(3):

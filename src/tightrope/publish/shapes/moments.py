@@ -121,7 +121,9 @@ class Moments(Sum, kind="moments"):
             return low - centre, high - centre
         rows = 1 if self.axes else self.rows_per_person
         # Rows without a value add 0, so the range must contain 0.
-        return rows * min(low - centre, 0), rows * max(high - centre, 0)
+        lowest = min(low - centre, 0)
+        highest = max(high - centre, 0)
+        return rows * lowest, rows * highest
 
     @property
     def draws(self) -> tuple[Draw, ...]:
@@ -130,7 +132,9 @@ class Moments(Sum, kind="moments"):
             self.draw_between(*self.person_values(power), self._summed(power))
             for power in self.sums
         )
-        return (*sums, self.count_draw()) if self.is_divided else sums
+        if not self.is_divided:
+            return sums
+        return (*sums, self.count_draw())
 
     def _summed(self, power: Power) -> str:
         """Say which sum it is."""
@@ -166,7 +170,8 @@ class Moments(Sum, kind="moments"):
             nearest = exp.convert(min(max(0, low), high))
             value = clamped(column, (low, high), nearest)
             # Centred before multiplying: |x - c| is at most half the width, so products stay small.
-            centred = exp.paren(value - exp.convert((low + high) // 2))
+            middle = exp.convert((low + high) // 2)
+            centred = exp.paren(value - middle)
             for _ in range(exponent):
                 product = centred if product is None else product * centred.copy()
         return product
@@ -251,7 +256,8 @@ class Moments(Sum, kind="moments"):
         """Return the error of each sum and of the count."""
         known = {(0, 0): Fraction(0)}
         if self.is_divided:
-            known[0, 0] = Fraction(noises[-1].error(confidence)[0])
+            margins = noises[-1].error(confidence)
+            known[0, 0] = Fraction(margins[0])
         for power, noise in zip(self.sums, noises, strict=False):
             known[power] = Fraction(noise.error(confidence)[0])
         return tuple(known[power] for power in self.powers)

@@ -55,7 +55,8 @@ class PeopleByGroup(Count, kind="people by group"):
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the counts, none above the population."""
         most = self.table.needed_population()
-        return [[tuple(min(size, most) for size, *_ in self.cell_numbers(rows))]]
+        sizes = (size for size, *_ in self.cell_numbers(rows))
+        return [[tuple(min(size, most) for size in sizes)]]
 
     @property
     def sensitivity(self) -> Fraction:

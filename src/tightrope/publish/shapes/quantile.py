@@ -111,7 +111,8 @@ class Quantile(Shape, kind="quantile"):
                 f"groups; {self.named_column.name!r} has {values} in {groups}: declare it with a "
                 "larger step"
             )
-        ranks = ",".join(f"{x.numerator}/{x.denominator}" for x in self.drawn_ranks)
+        written = (f"{x.numerator}/{x.denominator}" for x in self.drawn_ranks)
+        ranks = ",".join(written)
         text = f"quantile({ranks},{values}"
         if len(self.drawn_ranks) > 1:
             text = f"quantiles({ranks},{values},{self._most_rows}"
@@ -178,7 +179,8 @@ class Quantile(Shape, kind="quantile"):
             )
         slack = gap // 2 + 1
         # A > g + S + D, as derived above.
-        return replace(self, room=(gap + slack + made.question.denominator + 1, slack))
+        room = gap + slack + made.question.denominator + 1
+        return replace(self, room=(room, slack))
 
     def places(self) -> list[Any]:
         """Return the places on the axes, and the value within the bounds."""

@@ -169,7 +169,8 @@ class RunningCount(Shape, kind="running count"):
         def roughly(way: RunningCount) -> float:
             law, walks = _walks(rates(way), cells, way.block)
             tail = float(1 - confidence) / (2 * walks)
-            return math.sqrt(law.variance) * -NormalDist().inv_cdf(tail / 2)
+            deviations = -NormalDist().inv_cdf(tail / 2)
+            return math.sqrt(law.variance) * deviations
 
         best = min(ways, key=roughly)
         return min(
@@ -214,7 +215,9 @@ class RunningCount(Shape, kind="running count"):
             value = min(max(number, 0), most)
             if width is None:
                 return Estimate(value)
-            return Estimate(value, max(value - width, 0), min(value + width, most))
+            low = max(value - width, 0)
+            high = min(value + width, most)
+            return Estimate(value, low, high)
 
         last = within(rising[-1])
         lines = []
@@ -275,7 +278,8 @@ def _walks(rates: tuple[float, ...], cells: int, block: int) -> tuple[ErrorLaw, 
         return ErrorLaw((TableNoise(rates[0], ((one, cells),)),)), 1
     blocks = -(-cells // block)
     inside = TableNoise(rates[0], ((one, block // 2),))
-    return ErrorLaw((TableNoise(rates[1], ((one, blocks),)), inside)), 2 * blocks
+    outside = TableNoise(rates[1], ((one, blocks),))
+    return ErrorLaw((outside, inside)), 2 * blocks
 
 
 @lru_cache(maxsize=256)
@@ -298,7 +302,8 @@ def band(rates: tuple[float, ...], cells: int, block: int, confidence: Fraction)
     """
     law, walks = _walks(rates, cells, block)
     # Each walk is outside with at most twice the probability of its end.
-    return math.floor(law.margin(1 - (1 - confidence) / (2 * walks)))
+    fails = (1 - confidence) / (2 * walks)
+    return math.floor(law.margin(1 - fails))
 
 
 def running_sums(cells: Sequence[int], blocks: Sequence[int], block: int) -> list[int]:
@@ -331,4 +336,5 @@ def in_order(numbers: Sequence[int]) -> list[int]:
     # Both the largest so far and the least from here on are as near: so is what lies between.
     above = itertools.accumulate(numbers, max)
     below = [*itertools.accumulate(reversed(numbers), min)][::-1]
-    return [(high + low) // 2 for high, low in zip(above, below, strict=True)]
+    pairs = zip(above, below, strict=True)
+    return [(high + low) // 2 for high, low in pairs]

@@ -329,7 +329,9 @@ class Tables(Shape, kind="tables"):
 
     def as_asked(self) -> Tables:
         """Return the shape with the column that says which table a row belongs to."""
-        return replace(self, keys=(PLACE, *self.keys)) if len(self.sets) > 1 else self
+        if len(self.sets) <= 1:
+            return self
+        return replace(self, keys=(PLACE, *self.keys))
 
     def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Tables:
         """Return the shape with the tables that are measured at a privacy level."""
@@ -401,7 +403,8 @@ class Tables(Shape, kind="tables"):
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the cells of each measured table."""
         deep = len(self.axes)
-        numbers = np.array([row[:deep] for row in rows], np.int64).reshape(-1, deep)
+        places = np.array([row[:deep] for row in rows], np.int64)
+        numbers = places.reshape(-1, deep)
         # Python's integers: sums over more rows than declared may be beyond 64 bits.
         added = np.array([int(row[deep]) for row in rows], object)
         # A negative place is a row in no declared class.
@@ -416,7 +419,8 @@ class Tables(Shape, kind="tables"):
             for k, axis in zip(chosen, axes, strict=True):
                 # Mixed radix: the same order as itertools.product over the classes.
                 place = place * len(axis.classes) + numbers[:, k]
-            totals = np.zeros(math.prod(len(axis.classes) for axis in axes), object)
+            class_counts = (len(axis.classes) for axis in axes)
+            totals = np.zeros(math.prod(class_counts), object)
             np.add.at(totals, place, added)
             sizes = totals.tolist()
             if draw.times == 1 and self.relation.is_joint(len(sizes)):
@@ -467,7 +471,9 @@ class Tables(Shape, kind="tables"):
     def number_within(cls, number: Any, margin: Any, reading: Reading) -> Estimate:
         """Return a published number with its interval."""
         # A count is not negative: cutting the interval at 0 loses no coverage.
-        return Estimate(number, max(number - margin, 0), max(number + margin, 0))
+        low = max(number - margin, 0)
+        high = max(number + margin, 0)
+        return Estimate(number, low, high)
 
     def check_whole(self) -> None:
         """Refuse tables whose columns together are too many for a whole table."""
@@ -689,7 +695,9 @@ class JobNumbers:
         )
         # The exact law of this combination: errors of cells of one job are dependent.
         margin = self._law(places).margin(level)
-        return Estimate(whole(value), whole(value - margin), whole(value + margin))
+        low = whole(value - margin)
+        high = whole(value + margin)
+        return Estimate(whole(value), low, high)
 
     def share(
         self, part: Mapping[str, Any], of: Mapping[str, Any], level: Fraction
@@ -713,7 +721,8 @@ class JobNumbers:
         bottom = self._published.exact(*outer)
         fails = 1 - level
         # A thousandth of what may fail covers the change of the noise within an interval of shares.
-        around = self._law([(outer, Fraction(1))]).margin(1 - fails * _FOR_WIDTHS)
+        outer_law = self._law([(outer, Fraction(1))])
+        around = outer_law.margin(1 - fails * _FOR_WIDTHS)
 
         def margin(share: Fraction) -> Fraction:
             law = self._law([(inner, Fraction(1)), (outer, -share)])
@@ -721,7 +730,8 @@ class JobNumbers:
 
         def is_ruled_out(low: Fraction, high: Fraction) -> bool:
             # |noise(p)| ≤ margin(mid) + |p - mid|·|noise of b| on the whole interval.
-            reach = margin((low + high) / 2) + (high - low) / 2 * around
+            half = (high - low) / 2
+            reach = margin((low + high) / 2) + half * around
             ends = (top - low * bottom, top - high * bottom)
             # a - p b is linear in p, so its extremes are at the ends of the interval.
             return min(ends) > reach or max(ends) < -reach
@@ -759,7 +769,8 @@ class JobNumbers:
         at = {axis.title: place for place, axis in enumerate(axes)}
         domain = self.shape.domain
         unknown = [name for name in classes if name not in at]
-        chosen = tuple(sorted(at[name] for name in classes if name in at))
+        known = (at[name] for name in classes if name in at)
+        chosen = tuple(sorted(known))
         names = place_names(chosen)
         margins = {domain.margin(place_names(own)) for own in self.shape.sets}
         if unknown or domain.margin(names) not in margins:
@@ -788,7 +799,8 @@ _FOR_WIDTHS = Fraction(1, 1000)
 
 def _short(share: Fraction) -> Fraction:
     """Return a share with few digits, whose law has a coarse lattice, within 0 and 1."""
-    return min(max(Fraction(round(share * 4096), 4096), Fraction(0)), Fraction(1))
+    rounded = Fraction(round(share * 4096), 4096)
+    return min(max(rounded, Fraction(0)), Fraction(1))
 
 
 def _end(
@@ -819,8 +831,10 @@ def _end(
         if abs(far - value) <= width:
             return far
         # Rounded outwards: few digits make the lattices of the laws coarse.
-        steps = (value + width if far > value else value - width) * 4096
-        end = Fraction(math.ceil(steps) if far > value else math.floor(steps), 4096)
+        is_above = far > value
+        steps = (value + width if is_above else value - width) * 4096
+        outward = math.ceil(steps) if is_above else math.floor(steps)
+        end = Fraction(outward, 4096)
         if all_ruled_out(end, far, 4):
             return end
         # Growing by 1 %: the result is at most that much wider than necessary.
