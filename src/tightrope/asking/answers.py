@@ -428,7 +428,8 @@ class Answer:
 
     def __str__(self) -> str:
         lines = self.table()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        columns = zip(*lines, strict=True)
+        widths = [max(map(len, column)) for column in columns]
         return "\n".join(
             "  ".join(
                 text.ljust(width) for text, width in zip(line, widths, strict=True)
@@ -481,7 +482,8 @@ def _heat(cells: Mapping[tuple[int, int], Estimate]) -> dict[tuple[int, int], fl
     largest = max(values.values(), default=0)
     if largest <= 0:
         return {}
-    return {place: max(value, 0.0) / largest for place, value in values.items()}
+    sizes = values.items()
+    return {place: max(value, 0.0) / largest for place, value in sizes}
 
 
 def _crossed(
@@ -570,7 +572,8 @@ def whole_note(
     """
     negative = sum(cells[0].value < 0 for cells in rows.values())
     # Distance in people between the consistent whole numbers and the unbiased ones.
-    furthest = max(abs(cells[0].value - numbers[name]) for name, cells in rows.items())
+    pairs = ((cells[0].value, numbers[name]) for name, cells in rows.items())
+    furthest = max(abs(value - number) for value, number in pairs)
     many = f"{negative} of {len(rows)} {'is' if negative == 1 else 'are'} negative"
     return (
         "Whole numbers are margins of one table of people, so that all tables agree. They are "

@@ -93,7 +93,8 @@ class Disclosure:
         """The δ of all questions together."""
         charges = [receipt["charges"][0] for receipt in self.receipts]
         # δ of several releases adds up.
-        return sum((Fraction(one.get("delta", 0)) for one in charges), Fraction(0))
+        deltas = (Fraction(one.get("delta", 0)) for one in charges)
+        return sum(deltas, Fraction(0))
 
     @property
     def epsilon(self) -> Fraction:

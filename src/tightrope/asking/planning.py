@@ -339,7 +339,8 @@ class Plan:
     @property
     def cost(self) -> Fraction:
         """What all questions cost together, at most."""
-        return sum((p.cost for one in self.questions for p in one.parts), Fraction(0))
+        costs = (p.cost for one in self.questions for p in one.parts)
+        return sum(costs, Fraction(0))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``tightrope ask --dry-run`` prints as JSON."""
@@ -869,7 +870,8 @@ def _shared(
     whole = Epsilon.of(epsilon)
     if any(weight <= 0 for weight in open_weights):
         raise InputError("the weights of questions must be positive")
-    spent = sum((charge_of(level) for level in found if level is not None), Fraction(0))
+    charges = (charge_of(level) for level in found if level is not None)
+    spent = sum(charges, Fraction(0))
     # Exact fractions: the shares must add up to ε and not exceed it.
     left = charge_of(whole) - spent
     if left < 0 or (open_weights and left == 0):
@@ -919,7 +921,8 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
     # Means first: they can absorb the sums and counts that they are made from.
     for shape in sorted(shapes, key=lambda shape: not shape.absorbs):
         joined = [known.absorb(shape) for known in merged]
-        place = next((k for k, joint in enumerate(joined) if joint is not None), None)
+        places = (k for k, joint in enumerate(joined) if joint is not None)
+        place = next(places, None)
         if place is None:
             merged.append(shape.as_asked())
         else:
@@ -1034,7 +1037,8 @@ def geometric_error(sensitivity: Fraction, epsilon: Epsilon, confidence: Any) ->
     rate = float(epsilon) / float(sensitivity)
     outside = float(1 - level_of(confidence))
     # Two-sided geometric: P(|X| > k) = 2α^{k+1}/(1 + α), solved for k.
-    steps = -math.log(outside * (1 + math.exp(-rate)) / 2) / rate - 1
+    tail = outside * (1 + math.exp(-rate)) / 2
+    steps = -math.log(tail) / rate - 1
     return max(math.ceil(steps - 1e-9), 0)
 
 

@@ -211,7 +211,8 @@ def sharpened(noise: Channel, share: float, random: np.random.Generator) -> Chan
     inputs, outputs = noise.shape
     # A deterministic row rules outputs out, which no ε allows.
     sharp = np.eye(outputs)[random.integers(outputs, size=inputs)]
-    return Channel((1 - share) * noise.matrix() + share * sharp)
+    private = (1 - share) * noise.matrix()
+    return Channel(private + share * sharp)
 
 
 def agrees(claimed: Any, computed: Any, *, exact: float = 1e-9) -> bool:
@@ -237,7 +238,8 @@ def agrees(claimed: Any, computed: Any, *, exact: float = 1e-9) -> bool:
         )
     if isinstance(claimed, Sequence):
         values = list(computed)
-        return len(values) == len(claimed) and all(map(agrees, claimed, values))
+        same_length = len(values) == len(claimed)
+        return same_length and all(map(agrees, claimed, values))
     return bool(claimed == computed)
 
 
@@ -250,7 +252,8 @@ def half_unit(text: str) -> float:
     if "." not in text:
         return 0.0
     # 5 in the place after the last digit.
-    return float(Decimal(5).scaleb(int(Decimal(text).as_tuple().exponent) - 1))
+    exponent = int(Decimal(text).as_tuple().exponent)
+    return float(Decimal(5).scaleb(exponent - 1))
 
 
 def spoken(value: Any) -> str:

@@ -126,7 +126,8 @@ def _ratios() -> Computed:
         [regular.ratio_bound(graph, "ln(2)", i, j) for i, j in pairs]
     ).reshape(9, 9)
     priors = _regular_priors(graph, "ln(2)", 200)
-    within = (priors[:, :, None] <= limit * priors[:, None, :] * (1 + 1e-12)).all()
+    allowed = limit * priors[:, None, :] * (1 + 1e-12)
+    within = (priors[:, :, None] <= allowed).all()
     return bool(within), "for 200 regular priors of counts(2,2)"
 
 
@@ -204,7 +205,8 @@ def _lemma_2() -> Cases:
         consumer = Consumer.of(graph, prior=prior, loss="binary")
         guessed = remap(channel, best_remap(channel, consumer).channel).matrix()
         # s = 1 - Φ diag(X'), which is ≥ 0 for every private X'.
-        slack = 1 - Phi(graph, "ln(2)").matrix() @ guessed.diagonal()
+        phi = Phi(graph, "ln(2)").matrix()
+        slack = 1 - phi @ guessed.diagonal()
         yield near(y.sum() - y @ slack, utility(channel, consumer))
 
 
@@ -218,7 +220,8 @@ def _theorem_1() -> Cases:
         consumer = Consumer.of(graph, prior=Prior(prior), loss="binary")
         mechanisms = [_random_private(graph, random) for _ in range(5)]
         mechanisms += [geometric(graph, "ln(2)"), exponential(graph, "ln(2)")]
-        yield max(utility(channel, consumer) for channel in mechanisms) <= bound + 1e-12
+        best = max(utility(channel, consumer) for channel in mechanisms)
+        yield best <= bound + 1e-12
 
 
 @every("Prop 5", "for {} channels", by=min_entropy_leakage)
@@ -371,7 +374,8 @@ def _optimal() -> Cases:
     weights = random.dirichlet(np.full(graph.size, 0.5), size=5)
     # Mixtures of the corners are regular by Prop 4.
     for row in weights @ regular.region_corners(graph, epsilon):
-        consumer = Consumer.of(graph, prior=Prior(row / row.sum()), loss="binary")
+        prior = Prior(row / row.sum())
+        consumer = Consumer.of(graph, prior=prior, loss="binary")
         best = design(graph, epsilon, consumer, route="plain").utility
         yield near(best, utility(mechanism, consumer), 1e-7)
 
@@ -394,7 +398,8 @@ def _counting() -> Computed:
         equal(tight_constraints(graph, e), geometric(graph, e)).equal
         for e in (0.1, 1, 3)
     )
-    return same and exists(graph).intervals == ((0.0, None),), "count(30)"
+    everywhere = exists(graph).intervals == ((0.0, None),)
+    return same and everywhere, "count(30)"
 
 
 @every("§5, symmetric queries", "on {} graphs", by=exists)
@@ -431,15 +436,17 @@ def _sum_adjacent() -> Computed:
     """two sums are adjacent iff they differ by at most v"""
     graph = _sum()
     # Every fiftieth row: distances from 16 answers to all 751.
-    ends = np.abs(np.subtract.outer(np.arange(0, 751, 50), np.arange(751)))
-    rows = np.array([graph.distances_from(i) for i in range(0, 751, 50)])
+    starts = np.arange(0, 751, 50)
+    ends = np.abs(np.subtract.outer(starts, np.arange(751)))
+    rows = np.array([graph.distances_from(i) for i in starts.tolist()])
     return bool((rows == -(-ends // 5)).all()), "d = ⌈|i-j|/5⌉ in 16 rows"
 
 
 @claim("§6, least ε to 1e-4", ("0.8", "0.9"), by=exists)
 def _published() -> Computed:
     """first ε, in steps of 0.01, with every entry above -1e-4: the sum, and two counts"""
-    return [exists(graph, tolerance=1e-4).minimum for graph in (_sum(), _counts())], ""
+    levels = (exists(graph, tolerance=1e-4) for graph in (_sum(), _counts()))
+    return [level.minimum for level in levels], ""
 
 
 @claim("§6, sum, least ε", "0.8", by=exists)
@@ -482,7 +489,8 @@ def _refused(graph: AnswerGraph, epsilon: float) -> Computed:
         tight_constraints(graph, epsilon)
     except NoTightConstraints:
         # z ≥ 0 fails: some output would have a negative probability.
-        return False, f"smallest entry {Phi(graph, epsilon).solve_ones().least[1]:.2g}"
+        _, smallest = Phi(graph, epsilon).solve_ones().least
+        return False, f"smallest entry {smallest:.2g}"
     return True, ""
 
 
@@ -559,7 +567,8 @@ def _closing_remark() -> Computed:
         for consumer, value in zip(people, best, strict=True)
     )
     detail = f"star(3) at ε = ln 3 has one, optimal for {served} of 20 random priors"
-    return not (verdict.verdict == "yes" and served == 20), detail
+    universal = verdict.verdict == "yes" and served == 20
+    return not universal, detail
 
 
 @claim("App B, singular", "1/3", by=singular_epsilons)
@@ -574,8 +583,11 @@ def _dependent_rows() -> Computed:
     """sum of the even rows and of the odd rows at α = 1/3, in each position"""
     rows = Phi(folded_cube(4), "ln(3)").matrix()
     # The parity of the number of ones splits the cube into two classes.
-    odd = np.array([bin(i).count("1") % 2 == 1 for i in range(8)])
-    return [float(rows[~odd].sum(axis=0).max()), float(rows[odd].sum(axis=0).min())], ""
+    ones = (bin(i).count("1") for i in range(8))
+    odd = np.array([count % 2 == 1 for count in ones])
+    of_even = float(rows[~odd].sum(axis=0).max())
+    of_odd = float(rows[odd].sum(axis=0).min())
+    return [of_even, of_odd], ""
 
 
 @claim("App B, invertible", by=singular_epsilons)

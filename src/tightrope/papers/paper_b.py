@@ -88,7 +88,8 @@ def _figure_1() -> Cases:
     """tetrahedron, cube, Petersen graph, a cycle, a cage and a clique have both symmetries"""
     ring = [(i, (i + 1) % 14) for i in range(14)]
     # LCF [5, -5]^7.
-    cage = ExplicitGraph(ring + [(i, (i + 5) % 14) for i in range(0, 14, 2)])
+    chords = [(i, (i + 5) % 14) for i in range(0, 14, 2)]
+    cage = ExplicitGraph(ring + chords)
     for graph in (
         *_graphs("clique(4)", "hypercube(3)", "petersen", "cycle(8)", "clique(6)"),
         cage,
@@ -180,7 +181,8 @@ def _lemma_32() -> Computed:
     """automorphisms of the Petersen graph that take one node to a given one: |Γ|/n"""
     graph = graphs.petersen()
     # Colouring one node fixes it: the stabiliser.
-    fixing = graphs.automorphism_group(graph, [int(i == 0) for i in range(10)]).order
+    colours = [int(i == 0) for i in range(10)]
+    fixing = graphs.automorphism_group(graph, colours).order
     total = graphs.automorphism_group(graph).order
     return fixing, f"fix a node, of {total} in all"
 
@@ -221,7 +223,8 @@ def _transitive() -> Computed:
 @claim("(7)", ("1", "8", "24", "32", "16"), by=graphs.Databases)
 def _shells() -> Computed:
     """databases at distance d from one of 4 people with 3 values"""
-    return list(graphs.Databases(4, range(3)).constant_ball_sizes or ()), ""
+    databases = graphs.Databases(4, range(3))
+    return list(databases.constant_ball_sizes or ()), ""
 
 
 # -- Bounds on leakage (section 5) ---------------------------------------------------------
@@ -244,7 +247,8 @@ def _success() -> Computed:
 @every("Fig 8", "for {} pairs u, v", by=leakage.database_bound)
 def _figure_8() -> Cases:
     """the bound grows from 0 to u·log2 v"""
-    for u, v in [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]:
+    sizes = [(1, 2), (10, 2), (10, 10), (100, 2), (100, 10)]
+    for u, v in sizes:
         bits = [
             leakage.database_bound(u, v, e).bits for e in (1e-9, 0.5, 1, 2, 5, 10, 40)
         ]
@@ -258,7 +262,8 @@ def _figure_8() -> Cases:
 @every("Prop 16", "{} cases, up to 1000 people with 5 values", by=highest_leakage)
 def _proposition_16() -> Cases:
     """a private mechanism reaches the bound, for every u, v and ε"""
-    for u, v, epsilon in [(1, 2, "0.3"), (2, 3, "ln(2)"), (4, 4, "2"), (1000, 5, "1")]:
+    cases = [(1, 2, "0.3"), (2, 3, "ln(2)"), (4, 4, "2"), (1000, 5, "1")]
+    for u, v, epsilon in cases:
         bits = leakage.min_entropy_leakage(highest_leakage(u, v, epsilon))
         # The leakage of a product channel adds up, so 1000 people take no longer than one.
         yield near(bits, leakage.database_bound(u, v, epsilon).bits, 1e-9)
@@ -303,7 +308,9 @@ def _example_18_level() -> Cases:
     """while ε grows without limit as β vanishes, by the formula with four logarithms"""
     for beta in (1e-9, 0.05, 0.2, 0.95):
         shown = leakage.leakage_without_privacy(0.01, beta, inputs=4, outputs=5)
-        formula = max(abs(math.log(5 * beta)), abs(math.log(5 * (1 - beta) / 4)))
+        first = abs(math.log(5 * beta))
+        others = abs(math.log(5 * (1 - beta) / 4))
+        formula = max(first, others)
         # The formula against a direct search over all edges.
         direct = smallest_epsilon(shown.channel, graphs.Clique(4)).value
         yield near((shown.epsilon, direct), formula, 1e-6)
@@ -326,7 +333,8 @@ def _proposition_20_values() -> Computed:
     grown = math.exp(0.2 * 10)
     bits = leakage.few_outputs_bound(10, 3, 0.2, 3).bits
     bound = leakage.database_bound(10, 3, 0.2).bits
-    same = abs(bits - math.log2(3 * grown / (2 + grown))) < 1e-12
+    expected = math.log2(3 * grown / (2 + grown))
+    same = abs(bits - expected) < 1e-12
     return same and bits < bound, f"u = 10, v = 3: {bits:.4f} against {bound:.4f} bits"
 
 
@@ -354,7 +362,8 @@ def _product_and_sum() -> Computed:
         [lift * np.eye(3), np.full(3, lift / 3)]
     )
     channel = Channel(rows)
-    joined = Channel(np.column_stack([rows[:, 0] + rows[:, 2], rows[:, 1]]))
+    first = rows[:, 0] + rows[:, 2]
+    joined = Channel(np.column_stack([first, rows[:, 1]]))
     bits = leakage.min_entropy_leakage(channel)
     left = leakage.min_entropy_leakage(joined)
     product = left * 3 / 2
@@ -518,7 +527,8 @@ def _equal_balls() -> Computed:
     met = leakage.posterior_vulnerability(exponential(graph, "ln(2)"))
     best = design(graph, "ln(2)", route="plain").utility
     # Neither symmetry, and still the bound is met: the condition is not needed.
-    enough = neither and abs(met - bound) < 1e-12 and abs(best - bound) < 1e-7
+    is_met = abs(met - bound) < 1e-12 and abs(best - bound) < 1e-7
+    enough = neither and is_met
     return not enough, f"8 answers without them: bound {bound:.6f}, reached {met:.6f}"
 
 
@@ -561,7 +571,8 @@ def _table_1a() -> Computed:
     """
     rows = _cities()[0].matrix()
     # Cut digits differ by less than one unit, rounded ones by half.
-    off = np.abs(rows.ravel() - np.array(TABLE_1A.split(), dtype=float)).max()
+    published = np.array(TABLE_1A.split(), dtype=float)
+    off = np.abs(rows.ravel() - published).max()
     return _agreeing(TABLE_1A, rows), f"largest difference {off:.4f}"
 
 

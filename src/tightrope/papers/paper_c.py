@@ -83,7 +83,8 @@ def _observation_x() -> Computed:
 def _observation_matrix() -> Computed:
     """the optimal mechanism has 1 on the diagonal and α elsewhere, over 1+2α"""
     best = design(Clique(3), "ln(2)", route="plain").channel
-    return equal(best, Channel(_first(3).matrix()), tolerance=1e-7).equal, "at α = 1/2"
+    expected = Channel(_first(3).matrix())
+    return equal(best, expected, tolerance=1e-7).equal, "at α = 1/2"
 
 
 @claim("Obs 3.1, Y", "1/3", by=design)
@@ -105,7 +106,8 @@ def _observation_q() -> Computed:
         is_private(_second(Fraction(k, 8)), graph, "ln(2)").private
         for k in range(3, 10)
     ]
-    best = near([expected_loss(channel, consumer) for channel in inside], 1 / 3)
+    losses = [expected_loss(channel, consumer) for channel in inside]
+    best = near(losses, 1 / 3)
     good = kept == [False, *[True] * 5, False]
     return best and good, "5 values inside, 2 outside, in integers"
 
@@ -125,7 +127,8 @@ def _claim_33() -> Computed:
     first = _first(3)
     # X is maximally general, so whatever derives it is derived from it.
     general = maximally_general(first, Clique(3), "ln(2)").maximal
-    derived = [derivable(_second(Fraction(k, 8)), first) for k in range(4, 9)]
+    mixtures = (_second(Fraction(k, 8)) for k in range(4, 9))
+    derived = [derivable(mixture, first) for mixture in mixtures]
     witnessed = all(
         not derivation and derivation.exact and derivation.witness is not None
         for derivation in derived
@@ -206,7 +209,8 @@ def _theorem_26() -> Computed:
     )
     connected = maximally_general(mechanism, path, "ln(2)").maximal
     apart = maximally_general(joined, path, "ln(2)").maximal
-    derives = bool(derivable(joined, mechanism)) and not derivable(mechanism, joined)
+    forwards = bool(derivable(joined, mechanism))
+    derives = forwards and not derivable(mechanism, joined)
     return (
         connected and not apart and derives,
         "geometric noise, and two outputs joined",
@@ -248,7 +252,8 @@ def _constraints() -> Cases:
     random = np.random.default_rng(10)
     for _ in range(30):
         share = random.choice([0.0, 0.02, 0.2])
-        rows = sharpened(geometric(graph, "ln(2)"), share, random).matrix()
+        noise = geometric(graph, "ln(2)")
+        rows = sharpened(noise, share, random).matrix()
         pairs = (rows[:-1], rows[1:]), (rows[1:], rows[:-1])
         # (2) to (5): neighbouring rows within a factor of α, both ways.
         direct = all((one >= other / 2 - 1e-12).all() for one, other in pairs)
@@ -259,7 +264,8 @@ def _constraints() -> Cases:
 def _response() -> Computed:
     """X is k-ary randomised response"""
     mechanism = randomized_response(Clique(5), "ln(2)")
-    return equal(mechanism, Channel(_first(5).matrix()), tolerance=1e-12).equal, ""
+    expected = Channel(_first(5).matrix())
+    return equal(mechanism, expected, tolerance=1e-12).equal, ""
 
 
 # -- Which graphs have one mechanism for all consumers (section 4) -------------------------
@@ -268,7 +274,8 @@ def _response() -> Computed:
 @claim("fn. 5", by=query)
 def _footnote_5() -> Computed:
     """a sum of bits modulo m ≤ n has a cycle of m answers"""
-    return all(query(f"count_mod({m + 1},{m})").graph.is_cycle for m in (3, 4, 7)), ""
+    questions = (query(f"count_mod({m + 1},{m})") for m in (3, 4, 7))
+    return all(question.graph.is_cycle for question in questions), ""
 
 
 @claim("fn. 7", by=query)
@@ -283,7 +290,8 @@ def _cycle_rows() -> Cases:
     """on a cycle the rows of X are shifts of δ(1, α, α², …, α², α)"""
     for m in (4, 5, 6, 7):
         best = design(Cycle(m), "ln(2)", route="plain").channel
-        yield near(best.matrix(), exponential(Cycle(m), "ln(2)").matrix(), 1e-7)
+        noise = exponential(Cycle(m), "ln(2)")
+        yield near(best.matrix(), noise.matrix(), 1e-7)
 
 
 @claim("(14)", "4/9", by=design)
@@ -320,7 +328,8 @@ def _claim_45() -> Cases:
             labels[graph.edge_array()[:, 0]] - labels[graph.edge_array()[:, 1]]
         )
         # Differences on a ring of m labels.
-        yield bool((np.minimum(steps, m - steps) <= 1).all())
+        on_ring = np.minimum(steps, m - steps)
+        yield bool((on_ring <= 1).all())
 
 
 @claim("Thm 4.2", by=universality)

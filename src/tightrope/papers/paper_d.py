@@ -41,7 +41,8 @@ def _postprocessing() -> Cases:
     graph = query("sum(3,2)").graph
     noise = exponential(graph, "ln(2)")
     for _ in range(30):
-        yield is_private(scrambled(noise, random, 4, 1 / 3), graph, "ln(2)").private
+        mechanism = scrambled(noise, random, 4, 1 / 3)
+        yield is_private(mechanism, graph, "ln(2)").private
 
 
 @every("Axiom 2.1.2", "for {} weights", by=channels.hidden_choice)
@@ -103,7 +104,8 @@ def _approximate() -> Cases:
 def _identity() -> Computed:
     """M = 1 allows the identity"""
     lax = axioms.PrivacyBound.table([(0, 1), (1, 1)])
-    return bool(axioms.is_generic_private(Channel(np.eye(4)), Clique(4), lax)), ""
+    identity = Channel(np.eye(4))
+    return bool(axioms.is_generic_private(identity, Clique(4), lax)), ""
 
 
 @every("Prop 2.1.4", "in {} cases: 4 shifts, 4 pairs", by=axioms.log_odds_bound)
@@ -115,7 +117,9 @@ def _log_odds() -> Cases:
         for i in range(4):
             moved = axioms.log_odds(channel, i, i + 1, t)
             # The bound must hold up to the accuracy of its bisection.
-            yield min(bound.towards - moved.towards, bound.away - moved.away) >= -1e-9
+            least_towards = bound.towards - moved.towards
+            least_away = bound.away - moved.away
+            yield min(least_towards, least_away) >= -1e-9
 
 
 @claim("Prop 2.2.2, a ≥ 1/2", by=axioms.check_axioms)
@@ -138,7 +142,8 @@ def _exchanged() -> Computed:
 @every("Prop 2.2.2", "in {} cases with a ≤ 1/2, in fractions", by=remap)
 def _interval() -> Cases:
     """by post-processing, all b' between the two ends are allowed with a"""
-    for a, b in ((Fraction(1, 4), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 10))):
+    points = ((Fraction(1, 4), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 10)))
+    for a, b in points:
         end = (1 - b) * a / (1 - a)
         for share in (Fraction(0), Fraction(1, 3), Fraction(1)):
             other = (1 - share) * a / (1 - a)
@@ -207,11 +212,13 @@ def _sufficient() -> Cases:
     second = IntegerChannel([row[::-1] for row in rows])
     graph = Clique(3)
     random = np.random.default_rng(13)
-    start = all(axioms.is_generic_private(one, graph, bound) for one in (first, second))
+    checks = (axioms.is_generic_private(one, graph, bound) for one in (first, second))
+    start = all(checks)
     for _ in range(20):
         share = float(random.uniform())
         mixed = channels.hidden_choice([first, second], [share, 1 - share])
-        processed = remap(mixed, Channel(random.dirichlet(np.ones(3), size=3)))
+        guesses = Channel(random.dirichlet(np.ones(3), size=3))
+        processed = remap(mixed, guesses)
         yield start and axioms.is_generic_private(processed, graph, bound).private
 
 
@@ -260,7 +267,8 @@ def _dobrushin_monotone() -> Computed:
     random = np.random.default_rng(15)
     noise = geometric(PathPower(4), "ln(2)")
     start = dobrushin(noise)
-    after = [dobrushin(scrambled(noise, random, 6, 1 / 4)) for _ in range(50)]
+    remaps = (scrambled(noise, random, 6, 1 / 4) for _ in range(50))
+    after = [dobrushin(mechanism) for mechanism in remaps]
     return max(after) <= start + 1e-12, f"50 remaps, from {start:.4f}"
 
 
@@ -271,11 +279,13 @@ def _geometric() -> Computed:
     # Far beyond the ends e^{-ε far} is below double precision.
     far = 80
     reach = np.arange(-far, n + far)
-    rows = np.exp(-math.log(2) * np.abs(np.arange(n)[:, None] - reach))
+    distances = np.abs(np.arange(n)[:, None] - reach)
+    rows = np.exp(-math.log(2) * distances)
     rows /= rows.sum(axis=1, keepdims=True)
     cut = np.zeros((n, n))
     # Everything beyond an end is reported as the end.
-    np.add.at(cut.T, np.clip(reach, 0, n - 1), rows.T)
+    reported = np.clip(reach, 0, n - 1)
+    np.add.at(cut.T, reported, rows.T)
     return equal(
         Channel(cut), geometric(PathPower(n), "ln(2)"), tolerance=1e-12
     ).equal, "n = 5"
@@ -286,7 +296,8 @@ def _generalise() -> Computed:
     """splitting outputs ends in a maximally general mechanism that derives the first"""
     graph = petersen()
     # Ten answers on three outputs: far from maximally general.
-    flat = remap(exponential(graph, "ln(2)"), Channel(np.eye(3)[np.arange(10) % 3]))
+    thirds = Channel(np.eye(3)[np.arange(10) % 3])
+    flat = remap(exponential(graph, "ln(2)"), thirds)
     split = channels.make_maximally_general(flat, graph, "ln(2)")
     maximal = channels.maximally_general(split.channel, graph, "ln(2)").maximal
     derived = equal(

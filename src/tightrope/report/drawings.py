@@ -178,7 +178,8 @@ def nearest_part(
     ([4, 5, 6], [(0, 1), (1, 2)])
     """
     # A small graph is drawn whole, also where it is not connected.
-    found = dict.fromkeys(range(graph.size) if graph.size <= limit else [centre])
+    start = range(graph.size) if graph.size <= limit else [centre]
+    found = dict.fromkeys(start)
     queue = deque([centre])
     while queue and len(found) < min(limit, graph.size):
         for j in graph.neighbours(queue.popleft()):
@@ -189,7 +190,8 @@ def nearest_part(
     nodes = sorted(found)
     place = {node: k for k, node in enumerate(nodes)}
     pairs = [(i, int(j)) for i in nodes for j in graph.neighbours(i) if i < j]
-    return nodes, [(place[i], place[j]) for i, j in pairs if j in place]
+    edges = [(place[i], place[j]) for i, j in pairs if j in place]
+    return nodes, edges
 
 
 def layout(
@@ -203,7 +205,8 @@ def layout(
     # Cliques look better on a circle than as arcs over a line.
     if graph.is_line and not graph.is_clique:
         if spread and graph.max_degree > 2:
-            return _round(np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes)))
+            directions = np.linspace(-0.8 * math.pi, 0.8 * math.pi, len(nodes))
+            return _round(directions)
         return np.array([(i, 0.0) for i in nodes])
     # Directions of the coordinates with two values: an oblique projection of the cube.
     steps = np.array([(1.0, 0.0), (0.0, 1.0), (0.44, 0.3), (1.75, -0.55), (0.2, -0.14)])
@@ -241,7 +244,8 @@ def around(count: int) -> NDArray[np.float64]:
     >>> around(4).round().tolist()
     [[0.0, 1.0], [1.0, 0.0], [0.0, -1.0], [-1.0, -0.0]]
     """
-    return _round(2 * math.pi / count * np.arange(count))
+    angle = 2 * math.pi / count
+    return _round(angle * np.arange(count))
 
 
 def _coordinates(graph: AnswerGraph, nodes: list[int]) -> NDArray[np.int64] | None:
@@ -251,7 +255,8 @@ def _coordinates(graph: AnswerGraph, nodes: list[int]) -> NDArray[np.int64] | No
     labels: list[Any] = [graph.label(node) for node in nodes]
     if not all(isinstance(label, tuple) and len(label) > 1 for label in labels):
         return None
-    values = [sorted(set(column), key=str) for column in zip(*labels, strict=True)]
+    columns = zip(*labels, strict=True)
+    values = [sorted(set(column), key=str) for column in columns]
     return np.array(
         [[v.index(x) for v, x in zip(values, label, strict=True)] for label in labels]
     )
@@ -269,7 +274,8 @@ def _unfold(
         else:
             # Smaller polygons for later coordinates, each turned a little, so that no edges
             # coincide.
-            points += shrink**k * _round(2 * math.pi * digits[:, k] / count + 0.25 * k)
+            angles = 2 * math.pi * digits[:, k] / count + 0.25 * k
+            points += shrink**k * _round(angles)
     return points
 
 
@@ -302,7 +308,8 @@ class HeatMap:
     def is_reduced(self) -> bool:
         """Whether a number stands for a block."""
         top, bottom, left, right = self.window
-        return self.values.shape != (bottom - top + 1, right - left + 1)
+        whole = (bottom - top + 1, right - left + 1)
+        return self.values.shape != whole
 
     def size_text(self) -> str:
         """Say how large the channel is, and how much of it is drawn."""

@@ -202,7 +202,8 @@ def receipts_of(page: str) -> list[str]:
     [True]
     """
     # The inverse of _receipts: the element cannot end early, as < is escaped in it.
-    return [part.partition("</script>")[0] for part in page.split(RECEIPT)[1:]]
+    parts = page.split(RECEIPT)[1:]
+    return [part.partition("</script>")[0] for part in parts]
 
 
 def _head(design: Design) -> str:

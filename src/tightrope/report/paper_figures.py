@@ -75,7 +75,8 @@ def draw_figures(
     written = []
     for number, (name, make) in enumerate(chosen.items(), start=1):
         # Each figure is written as soon as it is drawn: an interruption loses one.
-        written.append(plots.save_plot(_grid, make(), target / f"{name}.{ending}"))
+        file = target / f"{name}.{ending}"
+        written.append(plots.save_plot(_grid, make(), file))
         if progress is not None:
             progress(Progress("drawing", number, len(chosen)))
     return written
@@ -157,7 +158,8 @@ def _symmetric() -> list[FigurePanel]:
     points = np.zeros((star.size, 2))
     # The outer pentagon, and each inner node on the same ray.
     for node, spot in zip(outside, around(5), strict=True):
-        inner = next(int(j) for j in star.neighbours(node) if int(j) not in outside)
+        neighbours = map(int, star.neighbours(node))
+        inner = next(j for j in neighbours if j not in outside)
         points[node] = spot
         points[inner] = spot / 2
     return [

@@ -145,14 +145,16 @@ def plot_graph(
     # Edges beyond direct neighbours are drawn as arcs, which need height.
     bent = any(abs(points[a, 0] - points[b, 0]) > 1 for a, b in drawing.edges)
     size_of_row = (7.6, 2.6 if bent else 1.6)
-    axes = new_axes(*(size_of_row if row else (6.4, 4.8))) if ax is None else ax
+    usual_size = size_of_row if row else (6.4, 4.8)
+    axes = new_axes(*usual_size) if ax is None else ax
     _draw_lines(axes, drawing.lines(), color="0.55", linewidth=0.8)
     # Area of a dot in points²: smaller for more answers.
     size = float(np.clip(6000 / count, 25, 420))
     if row:
         # Leave room between the nodes of a row, so that the edges are visible.
         size = min(size, (0.7 * _row_width(axes) / count) ** 2)
-    distance = np.array([graph.distance(centre, i) for i in drawing.nodes], dtype=float)
+    distances = [graph.distance(centre, i) for i in drawing.nodes]
+    distance = np.array(distances, dtype=float)
     dots = _draw_nodes(axes, points, distance, size)
     if count <= 40:
         if row and size < 15**2:  # narrower than 15 points: too small for a label
@@ -224,7 +226,8 @@ def plot_column_graph(
         axes.annotate("", *spots, zorder=2, arrowprops=arrow)
     column = channel.column(output)
     # All zero: any positive maximum will do.
-    _draw_nodes(axes, drawing.points, column, 380, highest=float(np.max(column)) or 1.0)
+    highest = float(np.max(column)) or 1.0
+    _draw_nodes(axes, drawing.points, column, 380, highest=highest)
     _write_inside(axes, drawing, column < 0.5 * column.max())
     parts = int(found.parts.max()) + 1
     shown = "connected" if found.connected else f"falls into {parts} parts"
@@ -272,7 +275,8 @@ def _write_below(
     """Write below small nodes in a row as many labels as stand beside each other."""
     needed = 0.75 * letters * (max(map(len, drawing.names)) + 0.5)
     step = math.ceil(needed * len(drawing.names) / _row_width(axes))
-    for text, spot in list(zip(drawing.names, drawing.points, strict=True))[::step]:
+    names = list(zip(drawing.names, drawing.points, strict=True))
+    for text, spot in names[::step]:
         axes.annotate(
             text, spot, (0, -0.5 * math.sqrt(size) - 2), textcoords="offset points",
             ha="center", va="top", fontsize=letters,
@@ -358,7 +362,8 @@ def _write_ticks(
     axis: Axis, names: Sequence[str], *, turned: bool, most: int = 25, across: int = 85
 ) -> None:
     """Label at most so many rows or columns; more letters than fit across are turned."""
-    chosen = range(0, len(names), max(1, -(-len(names) // most)))
+    step = max(1, -(-len(names) // most))
+    chosen = range(0, len(names), step)
     texts = [names[k].split(" … ")[0] for k in chosen]
     axis.set_ticks(list(chosen), texts)
     if turned and len(texts) * max(len(text) + 1 for text in texts) > across:
@@ -435,7 +440,8 @@ def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axe
     """
     axes = new_axes(4.8, 4.8) if ax is None else ax
     axes.plot([0, 1], [1, 0], color="0.7", linewidth=0.8, label="nothing is told")
-    for stroke, (name, curve) in zip(strokes(len(curves)), curves.items(), strict=True):
+    styles = zip(strokes(len(curves)), curves.items(), strict=True)
+    for stroke, (name, curve) in styles:
         xs, ys = zip(*curve.corners, strict=True)
         axes.plot(
             list(map(float, xs)), list(map(float, ys)), linestyle=stroke.dash, color=stroke.colour,
@@ -613,7 +619,8 @@ def _frame(axes: Axes, graph: AnswerGraph, corners: NDArray[np.float64]) -> None
     _wire(axes, corners, "0.45", "-", None)
     middle = corners.mean(axis=0)
     for i, spot in enumerate(corners):
-        away = (spot - middle) / np.linalg.norm(spot - middle)
+        outwards = spot - middle
+        away = outwards / np.linalg.norm(outwards)
         side = "right" if away[0] < -0.5 else "left" if away[0] > 0.5 else "center"
         axes.annotate(
             f"surely {short_label(graph.label(i))}", spot + 0.05 * away, ha=side, va="center",

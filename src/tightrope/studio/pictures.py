@@ -118,7 +118,8 @@ def graph_picture(
         heavy = [(place[i], place[j]) for i, j in tight if i in place and j in place]
         data.append(_lines(drawing, heavy, TEAL, 3.0, 1.0))
     # Smaller dots for more nodes, within readable limits.
-    size = max(9.0, min(26.0, 420 / max(len(place), 1)))
+    usual = 420 / max(len(place), 1)
+    size = max(9.0, min(26.0, usual))
     for number, nodes in enumerate(groups):
         # Concentric rings: a node may belong to several consumers.
         ring = {"size": size + 8 + 7 * number, "color": "rgba(0,0,0,0)"}
@@ -303,7 +304,8 @@ def heat_picture(
         Whether colours stand for powers of ten.
     """
     # Six digits: the full floats would triple what is sent to the browser.
-    values = [[float(f"{value:.6g}") for value in row] for row in heat.values.tolist()]
+    rows = heat.values.tolist()
+    values = [[float(f"{value:.6g}") for value in row] for row in rows]
     shown: Any = values
     if logarithmic:
         # log10(0) has no colour.
@@ -341,7 +343,8 @@ def heat_picture(
 def _ticks(names: Sequence[str], title: str, most: int = 12) -> dict[str, Any]:
     step = max(1, math.ceil(len(names) / most))
     places = list(range(0, len(names), step))
-    texts = [safe(names[k].split(" … ")[0][:12]) for k in places]
+    shortened = (names[k].split(" … ")[0][:12] for k in places)
+    texts = [safe(text) for text in shortened]
     return {
         "tickvals": places,
         "ticktext": texts,
@@ -381,7 +384,8 @@ def error_picture(
     >>> [trace["name"] for trace in drawn["data"]]
     ['usual noise', 'this noise', 'chosen']
     """
-    levels, ours, usual = (list(column) for column in zip(*points, strict=True))
+    columns = zip(*points, strict=True)
+    levels, ours, usual = (list(column) for column in columns)
     hover = "%{y:.4g} at ε = %{x:.4g}<extra>%{fullData.name}</extra>"
     lines = [
         {"type": "scatter", "mode": "lines+markers", "x": levels, "y": errors, "name": name,
@@ -492,7 +496,8 @@ class Sketch:
 
     def _without(self, node: int) -> Sketch:
         places = {n: spot for n, spot in self.places.items() if n != node}
-        return Sketch(places, tuple(e for e in self.edges if node not in e))
+        edges = tuple(e for e in self.edges if node not in e)
+        return Sketch(places, edges)
 
     def with_edges(self, text: str) -> Sketch:
         """Return the drawing whose edges are listed as text; new nodes stand on a circle."""
@@ -547,7 +552,9 @@ def _places(
     """Return where nodes stand: where they are known to, else on a circle."""
     width, height = SKETCH_SIZE
     # The y axis of an image points down.
-    circle = around(max(len(nodes), 1)) * [95, -90] + [width / 2, height / 2]
+    scale = [95, -90]
+    middle = [width / 2, height / 2]
+    circle = around(max(len(nodes), 1)) * scale + middle
     return {
         node: known.get(node, (x, y))
         for node, (x, y) in zip(nodes, circle.tolist(), strict=False)
@@ -603,7 +610,8 @@ def prior_at(x: float, y: float, parts: int = 100) -> str:
     ('1,0,0', '33/100,33/100,17/50', '1,0,0')
     """
     # The inverse: three equations for x, y and the sum 1.
-    shares = np.linalg.solve(np.vstack([CORNERS.T, np.ones(3)]), [x, y, 1.0])
+    equations = np.vstack([CORNERS.T, np.ones(3)])
+    shares = np.linalg.solve(equations, [x, y, 1.0])
     one = min(max(round(parts * shares[0]), 0), parts)
     # Clamped one after the other, so that the three add up to 1 and none is negative.
     two = min(max(round(parts * shares[1]), 0), parts - one)
@@ -617,7 +625,9 @@ def weights_text(weights: Sequence[int]) -> str:
     ('1/4,3/4', '')
     """
     total = sum(weights)
-    return ",".join(str(Fraction(weight, total)) for weight in weights) if total else ""
+    if not total:
+        return ""
+    return ",".join(str(Fraction(weight, total)) for weight in weights)
 
 
 def simplex_svg(

@@ -117,7 +117,8 @@ class PageState:
     def with_consumer(self, place: int, **changes: str) -> PageState:
         """Return the state with one consumer changed."""
         changed = replace(self.consumers[place], **changes)
-        consumers = (*self.consumers[:place], changed, *self.consumers[place + 1 :])
+        before = self.consumers[:place]
+        consumers = (*before, changed, *self.consumers[place + 1 :])
         return replace(self, consumers=consumers)
 
 
@@ -205,10 +206,12 @@ class History:
         """Return the history one step back, or this one at its beginning."""
         if not self.past:
             return self
-        return History(self.past[-1], self.past[:-1], (self.present, *self.future))
+        future = (self.present, *self.future)
+        return History(self.past[-1], self.past[:-1], future)
 
     def redo(self) -> History:
         """Return the history with the last undone step done again."""
         if not self.future:
             return self
-        return History(self.future[0], (*self.past, self.present), self.future[1:])
+        past = (*self.past, self.present)
+        return History(self.future[0], past, self.future[1:])

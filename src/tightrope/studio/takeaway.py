@@ -111,7 +111,8 @@ def as_python(state: PageState, panel: str, asked: TableAsked | None = None) -> 
             f"Path({GRAPH_FILE!r}).write_text({state.graph!r}, encoding='utf-8')"
         )
     lines.append(f"query = tr.query({state.asked!r}, neighbours={state.neighbours!r})")
-    return "\n".join([*lines, *(line for step in steps for line in step.python)])
+    commands = (line for step in steps for line in step.python)
+    return "\n".join([*lines, *commands])
 
 
 def _steps(state: PageState, panel: str) -> list[TakeawayStep]:

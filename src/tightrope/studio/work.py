@@ -159,7 +159,8 @@ def regrets(state: PageState) -> dict[str, Any]:
         common = design_many(asked, level, consumers)
         first = design(asked, level, consumers[0]).general
         losses = [float(expected_loss(first, consumer)) for consumer in consumers]
-    return cast(dict[str, Any], plain({"common": common.as_dict(), "first": losses}))
+    answer = {"common": common.as_dict(), "first": losses}
+    return cast(dict[str, Any], plain(answer))
 
 
 # -- the mechanism -----------------------------------------------------------------------
@@ -302,7 +303,8 @@ def _columns(
 ) -> tuple[tuple[str, ColumnGraph], ...]:
     """Return every column graph, where there are few."""
     # A drawing for each output is only readable for a few.
-    outputs = range(channel.shape[1] if max(channel.shape) <= most else 0)
+    drawn = channel.shape[1] if max(channel.shape) <= most else 0
+    outputs = range(drawn)
     return tuple(
         (label_text(channel.output_label(o)), column_graph(channel, graph, level, o))
         for o in outputs

@@ -222,8 +222,9 @@ class MechanismPanel(Panel):
         ends = [now.get(f"{a}.range[{k}]") for a in ("yaxis", "xaxis") for k in (0, 1)]
         if any(end is None for end in ends):
             return
-        rows = _places(sorted(ends[:2]), len(heat.rows), *heat.window[:2])
-        outputs = _places(sorted(ends[2:]), len(heat.outputs), *heat.window[2:])
+        top, bottom, left, right = heat.window
+        rows = _places(sorted(ends[:2]), len(heat.rows), top, bottom)
+        outputs = _places(sorted(ends[2:]), len(heat.outputs), left, right)
         self.start(self._load_heat((*rows, *outputs)))
 
     async def _load_routes(self) -> None:
@@ -325,7 +326,8 @@ def _places(ends: list[float], count: int, first: int, last: int) -> tuple[int, 
     # Rows per block of the picture, rounded up as when it was made.
     step = -(-(last - first + 1) // count)
     low, high = (max(round(end), 0) for end in ends)
-    return first + low * step, min(first + (high + 1) * step - 1, last)
+    last_place = first + (high + 1) * step - 1
+    return first + low * step, min(last_place, last)
 
 
 class ProofPanel(Panel):

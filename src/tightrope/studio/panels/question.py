@@ -323,7 +323,8 @@ class PrivacyPanel(Panel):
             return
         self._level = found
         # The slider has two digits and ends; the text keeps the exact level.
-        value = min(max(round(float(found["epsilon"]), 2), 0.01), pictures.LAST_LEVEL)
+        level = round(float(found["epsilon"]), 2)
+        value = min(max(level, 0.01), pictures.LAST_LEVEL)
         self._slider_text = f"{value:g}"
         self._slider.set_value(value)
         texts = (
