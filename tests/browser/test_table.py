@@ -246,6 +246,8 @@ def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
     expect(tab.page.locator("[data-paid]")).to_have_count(1, timeout=PATIENCE)
     listed = tab.page.locator("[data-paid] .tr-groups")
     expect(listed).to_have_count(4, timeout=PATIENCE)
+    heads = ["party × sex", "party", "sex", "total"]
+    expect(listed.locator("th:first-child")).to_have_text(heads, timeout=PATIENCE)
     first = listed.first.locator("td").first
     expect(first).to_have_text("red × f", timeout=PATIENCE)
     assert "None" not in tab.text("[data-answers]")

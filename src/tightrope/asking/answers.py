@@ -664,6 +664,8 @@ class PublishedNumbers:
         For each table its lines: the name of a group, and its numbers with their margins.
     level
         The probability of the intervals; empty where there are none.
+    heads
+        For each table the names of both columns; none where the receipt does not say them.
 
     Examples
     --------
@@ -673,6 +675,7 @@ class PublishedNumbers:
 
     tables: tuple[tuple[tuple[str, str], ...], ...]
     level: str = ""
+    heads: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         texts = (
@@ -697,6 +700,8 @@ def published_numbers(
     reading = receipt.get("reading", {"kind": Declared.kind})
     try:
         known = read_record(Reading, reading)
+        # Receipts of earlier versions do not name their columns.
+        columns = read_record(tuple[str, ...], receipt.get("columns", []))
         # A receipt may be older than the cache: then there is no mechanism and no interval.
         noises = [None if made is None else noise_of(made) for made in mechanisms]
         rows = estimates(known, noises, read_label(drawn), confidence)
@@ -707,9 +712,12 @@ def published_numbers(
     if not rows:
         return PublishedNumbers(((("", "no group was large enough"),),))
 
-    # Only lines of several tables begin with the place of their table.
-    is_job = known.job is not None and len(known.job.sets) > 1
+    job = known.job
+    # Only lines of several tables begin with the place of their table; where a line has several
+    # numbers, each from a table of its own, it begins with its group.
+    is_job = job is not None and len(job.sets) > 1 and not job.asks
     tables: dict[Any, list[tuple[str, str]]] = {}
+    heads: dict[Any, tuple[str, str]] = {}
     for names, cells in rows.items():
         place = names[0] if is_job else 0
         groups = names[1:] if is_job else names
@@ -717,12 +725,18 @@ def published_numbers(
             _group(groups) or ("all" if is_job else ""),
             ", ".join(map(str, cells)),
         ))  # fmt: skip
+        # The last columns are numbers; a table has no column that it sums over.
+        pairs = zip(columns, names, strict=False)
+        grouped = [title for title, name in pairs if name is not None]
+        own = _group(grouped[1:] if is_job else grouped)
+        heads.setdefault(place, (own or "total", ", ".join(columns[len(names) :])))
     numbers = [number for cells in rows.values() for number in cells]
     each = " each" if len(numbers) > 1 else ""
     has_intervals = any(number.low is not None for number in numbers)
     return PublishedNumbers(
         tuple(map(tuple, tables.values())),
         f"{float(confidence * 100):g} %{each}" if has_intervals else "",
+        tuple(heads.values()) if columns else (),
     )
 
 

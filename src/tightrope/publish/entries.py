@@ -329,15 +329,16 @@ _FORMS: dict[str, Any] = {
 
 
 def request_digest(request: Mapping[str, Any], charges: Any) -> str:
-    """Return what makes two requests the same: all of them but the wording of the question.
+    """Return what makes two requests the same: all of them but words, of question and columns.
 
     >>> request_digest({"sql": "a"}, []) == request_digest({"sql": "b"}, [])
     False
-    >>> request_digest({"asked": "a"}, []) == request_digest({"asked": "b"}, [])
+    >>> request_digest({"asked": "a", "columns": ["n"]}, []) == request_digest({}, [])
     True
     """
     # What the wording means is the compiled SQL: another wording of it is the same request.
-    meant = {name: value for name, value in request.items() if name != "asked"}
+    words = ("asked", "columns")
+    meant = {name: value for name, value in request.items() if name not in words}
     return digest({"request": meant, "charges": charges})
 
 

@@ -391,6 +391,8 @@ class Request:
         }
         if self.asked:
             request["asked"] = self.asked
+            # A list of answers is read without the facts: it needs the names of the columns.
+            request["columns"] = [*shape.keys, *shape.titles]
         if any(one.delta for one in self.mechanisms):
             request["step_delta"] = ", ".join(str(one.delta) for one in self.mechanisms)
         if declared is None:

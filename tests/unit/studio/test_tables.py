@@ -1,10 +1,12 @@
 """The form of the first panel: filled from public facts, and what it asks for."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from tightrope.asking.answers import published_numbers
+from tightrope.asking.cache import drawn_from
 from tightrope.publish import Ledger
 from tightrope.publish.shapes import FoundGroups
 from tightrope.studio.asking import FieldError
@@ -115,6 +117,7 @@ def test_a_delta_is_for_groups_that_nobody_declared(sql, delta, words):
         "select mode(sex) from people",
         "select sex, count(*) from people group by sex",
         "select median(age) from people",
+        "select sex, count(*) as n, count_if(age > 40) as k from people group by sex",
     ],
 )
 def test_every_answer_is_listed_with_what_was_paid(sql):
@@ -135,6 +138,9 @@ def test_every_answer_is_listed_with_what_was_paid(sql):
     for row in found["rows"]:
         said = [", ".join(part) for part in (row[:keys], row[keys:]) if part]
         assert ": ".join(said) in words
+    if keys:
+        titles = re.findall(r" as (\w+)", sql) or ["count(*)"]
+        assert numbers.heads == (("sex", ", ".join(titles)),)
     # The same question is recognised; another level is another question.
     earlier = forecast(replace(asked, key="")).earlier
     assert (earlier.key, earlier.text) == ("k", words)
@@ -161,6 +167,20 @@ def test_a_ledger_with_an_address_is_one_too():
     assert len(ledger_view(ledger).answers) == 1
 
 
+def test_a_receipt_that_does_not_name_its_columns_is_listed_without_headings():
+    sql = "select sex, count(*) from people group by sex"
+    asked = TableAsked(
+        "people.csv", "people", facts="tightrope.toml", sql=sql, epsilon="4", key="k"
+    )
+    publish_answer(asked)
+    ((numbers, receipt),) = ledger_view("ledger.db").answers
+    del receipt["columns"]
+    noises = drawn_from(receipt)
+    assert published_numbers(receipt, noises) == replace(numbers, heads=())
+    # An entry of another version hides no other entry.
+    assert published_numbers({**receipt, "columns": 3}, noises).heads == ()
+
+
 def test_no_group_that_is_large_enough_is_an_answer_too():
     nothing = {"answer": [], "reading": {"kind": FoundGroups.kind}}
     assert str(published_numbers(nothing, [None, None])) == "no group was large enough"
@@ -185,6 +205,13 @@ def test_cube_has_a_plan_before_it_is_paid_and_heat_maps_after():
     assert [len(lines) for lines in numbers.tables] == [4, 2, 2, 1]
     assert [lines[0][0] for lines in numbers.tables][1::2] == ["f", "all"]
     assert "None" not in str(numbers)
+    assert [head for head, _ in numbers.heads] == [
+        "sex × young",
+        "sex",
+        "young",
+        "total",
+    ]
+    assert {title for _, title in numbers.heads} == {"n"}
     assert [title for title, _ in published] == ["sex × young", "sex", "young", "all"]
     assert published[0][1].count("--heat:") > published[1][1].count("--heat:") == 2
     # One table has neither.

@@ -654,8 +654,9 @@ class TablePanel(Panel):
         if sum(map(len, published.tables)) == 1:
             ui.label(str(published))
             return
-        for lines in published.tables:
-            self.table(self.div("tr-groups"), (), lines)
+        heads = published.heads or ((),) * len(published.tables)
+        for head, lines in zip(heads, published.tables, strict=True):
+            self.table(self.div("tr-groups"), head, lines)
         if published.level:
             self.note(f"margins at {published.level}")
 
