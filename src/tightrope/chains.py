@@ -318,7 +318,8 @@ def best_pair(coarse: Mechanism, epsilon: Level, consumer: Consumer) -> BestPair
 def _closed(proposed: Any, total: int, graph: AnswerGraph, level: Epsilon) -> Integers:
     """Return integers near probabilities, raised until every column is private."""
     # A float has 53 bits; rounded down, so that what is left over is not negative.
-    weights = (np.floor(proposed * 2.0**52)).astype(np.int64).astype(object)
+    in_units = np.floor(proposed * 2.0**52)
+    weights = in_units.astype(np.int64).astype(object)
     weights = weights * total >> 52
     lengths = graph.edge_lengths().tolist()
     arcs = [
@@ -402,19 +403,22 @@ def _pair_weights(
     unit = total // fine.total
     kept = unit - (unit >> share if share else 0)
     rounded = remap.weights.astype(object) * kept // remap.total
-    rest = first * (total // coarse.total) - exact.product(second, rounded)
+    scaled = first * (total // coarse.total)
+    rest = scaled - exact.product(second, rounded)
     if (rest < 0).any():
         return None
     weights = second[:, None, :] * rounded.T[None, :, :]
     # What is left over goes to the fine output that most often leads to this coarse one.
     likeliest = rounded.argmax(axis=0)
     weights[:, np.arange(len(likeliest)), likeliest] += rest
-    misplaced = np.abs(weights.sum(axis=1) - second * unit).sum(axis=1)
+    differences = np.abs(weights.sum(axis=1) - second * unit)
+    misplaced = differences.sum(axis=1)
     outputs = [(a, b) for a in coarse.outputs for b in fine.outputs]
     channel = IntegerChannel(
         weights.reshape(len(weights), -1), total, inputs=fine.inputs, outputs=outputs
     )
-    return _PairWeights(channel, rest, Fraction(int(max(misplaced)), 2 * total))
+    most_misplaced = Fraction(int(max(misplaced)), 2 * total)
+    return _PairWeights(channel, rest, most_misplaced)
 
 
 def _is_private(columns: Integers, graph: AnswerGraph, level: Epsilon) -> bool:
@@ -422,8 +426,9 @@ def _is_private(columns: Integers, graph: AnswerGraph, level: Epsilon) -> bool:
     lengths = graph.edge_lengths().tolist()
     for (i, h), length in zip(graph.edge_array().tolist(), lengths, strict=True):
         ratio = allowed_ratio(level, length)
-        larger = np.maximum(columns[i], columns[h]) * ratio.denominator
-        if (larger > np.minimum(columns[i], columns[h]) * ratio.numerator).any():
+        larger = np.maximum(columns[i], columns[h])
+        smaller = np.minimum(columns[i], columns[h])
+        if (larger * ratio.denominator > smaller * ratio.numerator).any():
             return False
     return True
 

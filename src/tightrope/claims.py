@@ -228,7 +228,8 @@ class Claim:
         if bound is None or not -math.inf < bound < math.inf:
             return False
         size = max(abs(Fraction(bound)), Fraction(self.scale))
-        return Fraction(self.value) - Fraction(bound) <= NEGLIGIBLE * size
+        difference = Fraction(self.value) - Fraction(bound)
+        return difference <= NEGLIGIBLE * size
 
     def __str__(self) -> str:
         bound = self.bound
@@ -270,7 +271,8 @@ class Claim:
             return f"this {name}"
         if name == "counts":
             many = self.question[1][-1]  # type: ignore[misc]
-            return f"these {_COUNTS[many] if many < len(_COUNTS) else many} counts"
+            number = _COUNTS[many] if many < len(_COUNTS) else many
+            return f"these {number} counts"
         if name == "histogram":
             return f"this table of {self.question[1][-1]} groups"  # type: ignore[misc]
         return "this question that sees only the true answer"
@@ -460,7 +462,8 @@ def floor_sentence(ours: float, floor: float) -> str | None:
     if factor > FLOOR_FACTOR:
         return None
     # Rounding must not turn a distance into none, or make it smaller.
-    upward = math.ceil(factor * 100 - Fraction(1, 10**6)) / 100
+    hundredths = math.ceil(factor * 100 - Fraction(1, 10**6))
+    upward = hundredths / 100
     return SENTENCES["floor"].words.format(ours=f"{ours:.4g}", factor=f"{upward:.2f}")
 
 
@@ -491,7 +494,8 @@ def usual_sentence(
         return SENTENCES["usual, same"].words.format(**words)
     # As many digits as tell them apart.
     shown = ((bound_text(theirs, n), bound_text(ours, n)) for n in range(4, 18))
-    usual, own = next((pair for pair in shown if pair[0] != pair[1]), ("", ""))
+    different = (pair for pair in shown if pair[0] != pair[1])
+    usual, own = next(different, ("", ""))
     return SENTENCES["usual, other"].words.format(theirs=usual, ours=own, **words)
 
 

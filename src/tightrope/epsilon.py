@@ -137,7 +137,9 @@ class Epsilon:
     @property
     def alpha(self) -> float:
         r""":math:`\alpha = e^{-\varepsilon}` in floating point."""
-        return float(1 / self.ratio) if self.exact else math.exp(-float(self))
+        if self.exact:
+            return float(1 / self.ratio)
+        return math.exp(-float(self))
 
     @property
     def exact(self) -> bool:
@@ -204,7 +206,9 @@ class Epsilon:
         if self.base is None:
             return _plain(self.multiple)
         log = f"ln({_plain(self.base)})"
-        return log if self.multiple == 1 else f"{_plain(self.multiple)}*{log}"
+        if self.multiple == 1:
+            return log
+        return f"{_plain(self.multiple)}*{log}"
 
 
 def log_ratio(ratio: Fraction | float) -> float:
@@ -221,7 +225,8 @@ def log_ratio(ratio: Fraction | float) -> float:
     # Beyond the range of floats a power of 2 goes first.
     bits = ratio.numerator.bit_length() - ratio.denominator.bit_length()
     shift = 1000 * int(bits / 1000)
-    return math.log(ratio / Fraction(2) ** shift) + shift * math.log(2)
+    scaled = ratio / Fraction(2) ** shift
+    return math.log(scaled) + shift * math.log(2)
 
 
 def _as_written(value: object, what: str) -> Fraction:
@@ -283,7 +288,8 @@ def _exact_root(base: Fraction, degree: int) -> Fraction | None:
     from flint import fmpz  # takes 60 ms to import
 
     parts = (base.numerator, base.denominator)
-    root = Fraction(*(int(fmpz(n).root(degree)) for n in parts))
+    roots = (int(fmpz(n).root(degree)) for n in parts)
+    root = Fraction(*roots)
     return root if root**degree == base else None
 
 
@@ -321,7 +327,8 @@ def simplest_between(low: Fraction, high: Fraction) -> Fraction:
     if whole <= high:
         return Fraction(whole)
     floor = whole - 1
-    return floor + 1 / simplest_between(1 / (high - floor), 1 / (low - floor))
+    inner = simplest_between(1 / (high - floor), 1 / (low - floor))
+    return floor + 1 / inner
 
 
 #: What a function takes for a privacy level: all that :meth:`Epsilon.of` reads.

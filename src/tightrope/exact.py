@@ -154,7 +154,8 @@ def solve(matrix: Integers, right: Integers) -> tuple[Integers, int] | None:
     rows = independent_rows(matrix)
     if len(rows) < matrix.shape[1]:
         return None
-    solution = fmpq_mat(_flint(matrix[rows])).solve(fmpq_mat(_flint(right[rows])))
+    right_rows = fmpq_mat(_flint(right[rows]))
+    solution = fmpq_mat(_flint(matrix[rows])).solve(right_rows)
     top, below = solution.numer_denom()
     if len(rows) < len(matrix) and _flint(matrix) * top != _flint(right) * below:
         return None
@@ -199,7 +200,8 @@ def cramer(
     size = len(right)
     # No coefficient of a determinant exceeds the product of the row sums in size; with two bits
     # for sign and carry the digits in base 2^bits are the coefficients.
-    total = int(np.sum(layers, axis=0).sum(axis=1).max())
+    row_sums = np.sum(layers, axis=0).sum(axis=1)
+    total = int(row_sums.max())
     largest = max(abs(b) for b in right)
     bits = size * max(total, 2).bit_length() + largest.bit_length() + 2
     value = sum(
@@ -209,7 +211,8 @@ def cramer(
     matrix = fmpz_mat(np.asarray(value).tolist())
     # Not zero: as a polynomial it is det Q(0) at α = 0.
     below = matrix.det()
-    solution = matrix.solve(fmpz_mat([[int(b)] for b in right]))
+    column = fmpz_mat([[int(b)] for b in right])
+    solution = matrix.solve(column)
     tops = [below * solution[a, 0] for a in range(size)]
     return (
         fmpz_poly(_digits(int(below), bits)),
@@ -311,7 +314,8 @@ def unit_roots(polynomials: Iterable[fmpz_poly], bits: int = 64) -> list[Root]:
         # Disjoint intervals strictly between 0 and 1, or twice the precision.
         ends = [end for root in inside for end in (root.low, root.high)]
         ends = [Fraction(0), *ends, Fraction(1)]
-        if all(a < b for a, b in zip(ends[::2], ends[1::2], strict=True)):
+        pairs = zip(ends[::2], ends[1::2], strict=True)
+        if all(a < b for a, b in pairs):
             return inside
         bits *= 2
 
@@ -331,4 +335,5 @@ def _real_roots(factor: fmpz_poly) -> list[Root]:
 
 def _fraction(number: arb) -> Fraction:
     mantissa, exponent = number.man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    power = Fraction(2) ** int(exponent)
+    return Fraction(int(mantissa)) * power

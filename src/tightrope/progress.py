@@ -46,10 +46,14 @@ class Progress:
     @property
     def share(self) -> float | None:
         """The part that is done, at most 1, or ``None`` where nobody knows."""
-        return None if self.total is None else min(1.0, self.done / self.total)
+        if self.total is None:
+            return None
+        return min(1.0, self.done / self.total)
 
     def __str__(self) -> str:
-        return self.step if self.share is None else f"{self.step}: {self.share:.0%}"
+        if self.share is None:
+            return self.step
+        return f"{self.step}: {self.share:.0%}"
 
 
 #: Called with each report. A search that is answered ``True`` returns its incumbent.

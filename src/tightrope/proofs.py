@@ -205,9 +205,11 @@ def prove_shown_count(
             "larger ε, or a larger δ"
         )
     # A count i is shown with the i uppermost levels together.
-    levels = [after - before for before, after in itertools.pairwise(chances)][::-1]
+    pairs = itertools.pairwise(chances)
+    levels = [after - before for before, after in pairs][::-1]
     # The median: the mean absolute error is least around it.
-    zero = bisect.bisect_left(list(itertools.accumulate(levels)), 1 << bits - 1)
+    sums = list(itertools.accumulate(levels))
+    zero = bisect.bisect_left(sums, 1 << bits - 1)
     near = Neighbours.of(neighbours).value
     header = plain_header(f"count({people})", near, level, [level.ratio])
     header["weights"] = {"kind": "shown", "bits": bits, "levels": levels, "zero": zero}
@@ -359,7 +361,8 @@ def _by_cosets(
     proof: Certificate, progress: ProgressCallback | None, settings: SolverSettings
 ) -> Proof | None:
     """Return prices whose multipliers are listed inside each coset, unless they are too many."""
-    count = sum(len(mine) * part.graph.edge_count for mine, part in proof.cosets)
+    edges = (len(mine) * part.graph.edge_count for mine, part in proof.cosets)
+    count = sum(edges)
     if count > settings.proof_multipliers * proof.stride:
         return None
     prior = proof.consumer.prior.probabilities

@@ -110,7 +110,9 @@ class Call:
     def __str__(self) -> str:
         if self.rest is not None:
             return f"{self.name}:{self.rest}"
-        return f"{self.name}({','.join(self.args)})" if self.brackets else self.name
+        if not self.brackets:
+            return self.name
+        return f"{self.name}({','.join(self.args)})"
 
 
 def read_call(
@@ -252,7 +254,8 @@ def _suggestion(name: str, known: dict[str, str]) -> str:
     close = difflib.get_close_matches(name.lower()[:40], known, n=2)
     if not close:
         return f" (known: {', '.join(known.values())})"
-    return f" (did you mean {' or '.join(repr(known[match]) for match in close)}?)"
+    suggestions = " or ".join(repr(known[match]) for match in close)
+    return f" (did you mean {suggestions}?)"
 
 
 def bound_text(bound: Fraction | float, digits: int = 4) -> str:
@@ -266,7 +269,8 @@ def bound_text(bound: Fraction | float, digits: int = 4) -> str:
     exact = Fraction(bound)
     if exact.denominator == 1:
         return f"{int(exact):,}"
-    places = max(digits - 1 - math.floor(math.log10(abs(exact))), 0)
+    exponent = math.floor(math.log10(abs(exact)))
+    places = max(digits - 1 - exponent, 0)
     # In whole units, so that no digit is lost to a float.
     units = math.ceil(exact * 10**places)
     text = f"{Decimal(units).scaleb(-places):,.{places}f}"

@@ -158,7 +158,8 @@ def solve_staircases(
         reserve = PROOF_PASSES * (watch.seconds - began)
         # Prices lowered by -Σ min(gain, 0) in all are feasible: the bound is off by no more.
         tolerance = gap * abs(value)
-        is_off = -np.minimum(gains, 0).sum() > tolerance / 4
+        shortfall = -np.minimum(gains, 0).sum()
+        is_off = shortfall > tolerance / 4
         cheap = gains < -tolerance / (8 * len(gains))
         fresh = is_off and program.add(cores[cheap])
         if watch.heartbeat() or watch.left <= reserve:
@@ -188,10 +189,13 @@ class _StaircaseProgram:
         n = self.n
         v = self.width
         middle = n // 2
-        radius = np.arange(min(v, (n - 1) // 2) + 1)
-        rays = self.staircases(np.stack([middle - radius, middle + radius], axis=1))
+        widest = min(v, (n - 1) // 2)
+        radius = np.arange(widest + 1)
+        around = np.stack([middle - radius, middle + radius], axis=1)
+        rays = self.staircases(around)
         # The radius with the least loss per unit of probability, in the middle of the line.
-        r = int(np.argmin(rays @ self.costs[middle] / (rays @ self.scale)))
+        losses = rays @ self.costs[middle]
+        r = int(np.argmin(losses / (rays @ self.scale)))
         starts = np.arange(-r, n + r)
         cores = [
             np.stack([starts - r, starts + r - shift], 1)
@@ -215,7 +219,8 @@ class _StaircaseProgram:
     def add(self, cores: Ints) -> bool:
         """Add staircases, each with the best guess near its core; return whether any is new."""
         guess, cost = self._best_guesses(cores)
-        keys = map(tuple, np.column_stack([cores[:, :2], guess]).tolist())
+        triples = np.column_stack([cores[:, :2], guess]).tolist()
+        keys = map(tuple, triples)
         known = {*map(tuple, self.cores.tolist())}
         fresh = {
             key: x
@@ -229,7 +234,8 @@ class _StaircaseProgram:
             for place, (a, b, _) in enumerate(fresh, len(known))
         ]
         self.cost = np.append(self.cost, [*fresh.values()])
-        self.cores = np.concatenate([self.cores, np.array([*fresh], np.int64)])
+        new_cores = np.array([*fresh], np.int64)
+        self.cores = np.concatenate([self.cores, new_cores])
         return True
 
     def _best_guesses(
@@ -271,10 +277,13 @@ class _StaircaseProgram:
         low = max(0, a - 3 * v)
         high = min(n, b + 3 * v + 1)
         i = np.arange(low, high)
-        ray = staircases(np.array([[a, b]]) - low, len(i), v, self.alpha)[0]
+        core = np.array([[a, b]]) - low
+        ray = staircases(core, len(i), v, self.alpha)[0]
         rows = self.combined(ray, low)
         # At a cut that is no end of the line there was nothing to subtract: these rows are 0.
-        is_cut = (i < (a - 2 * v if low else 0)) | (i > (b + 2 * v if high < n else n))
+        first = a - 2 * v if low else 0
+        last = b + 2 * v if high < n else n
+        is_cut = (i < first) | (i > last)
         rows[is_cut] = 0.0
         rows = self.outward(rows, low)
         used = np.flatnonzero(np.abs(rows) > rounding)
@@ -326,7 +335,8 @@ class _StaircaseProgram:
         count = len(self.cost)
         rows = self.scale
         # Each column is scaled by the answer in the middle of its core, each row by its own.
-        unit = 1 / rows[self.cores[:, :2].sum(axis=1) // 2]
+        middles = self.cores[:, :2].sum(axis=1) // 2
+        unit = 1 / rows[middles]
         place, column, entry = (
             np.concatenate(part) for part in zip(*self.parts, strict=True)
         )
@@ -335,7 +345,8 @@ class _StaircaseProgram:
         )
         right = self.outward(self.combined(np.ones(self.n))) * rows
         factor = largest / np.abs(right).max()
-        program = self.cost * unit, scaled, right * factor, right * factor
+        right_scaled = right * factor
+        program = self.cost * unit, scaled, right_scaled, right_scaled
         if rows.max() <= even * rows.min():
             solution = minimise(*program, watch=watch, interior=True)
         else:
@@ -379,7 +390,8 @@ class _StaircaseProgram:
             cheapest_cores(self.costs[k] - prices, self.width, self.alpha, guesses=k)
             for k in np.split(guesses, range(step, len(guesses), step))
         ]
-        value, low, high = (np.concatenate(part) for part in zip(*parts, strict=True))
+        columns = zip(*parts, strict=True)
+        value, low, high = (np.concatenate(part) for part in columns)
         return value, np.stack([low, high, guesses], axis=1)
 
     def mixed(self, weights: Floats) -> tuple[dict[int, Floats], Ints]:
@@ -413,7 +425,8 @@ def cheapest_cores(
     count, n = weights.shape
     near = int(np.ceil(3 / min(1.0, -np.log(alpha)))) if near is None else near
     guesses = np.arange(count) if guesses is None else guesses
-    far = np.abs(np.arange(n) - guesses[:, None]) > near * width
+    distance = np.abs(np.arange(n) - guesses[:, None])
+    far = distance > near * width
     # P_i is sums[:, i + 1]
     sums = np.zeros((count, n + 1))
     np.cumsum(weights, axis=1, out=sums[:, 1:])
@@ -422,23 +435,27 @@ def cheapest_cores(
     for at in range((n - 1) // width * width, -1, -width):
         b = np.arange(at, min(at + width, n))
         ends = np.minimum(b + 1 + width, n)
-        behind[:, b] = alpha * (sums[:, ends] - sums[:, b + 1] + behind[:, b + width])
+        passed = sums[:, ends] - sums[:, b + 1]
+        behind[:, b] = alpha * (passed + behind[:, b + width])
     # L_a = α (P_{a-1} - P_{a-1-v} + L_{a-v})
     for at in range(0, n, width):
         a = np.arange(at, min(at + width, n))
         starts = np.maximum(a - width, 0)
         # A column of ``before`` is shifted by the width, so that what lies ahead of 0 is 0.
-        before[:, a + width] = alpha * (sums[:, a] - sums[:, starts] + before[:, a])
+        passed = sums[:, a] - sums[:, starts]
+        before[:, a + width] = alpha * (passed + before[:, a])
     opened = before[:, width:] - sums[:, :n]
     # Where the prior falls faster than α, a core may go on to the end of the line.
     opened[:, 1:][far[:, 1:]] = np.inf
     behind[:, : n - 1][far[:, :-1]] = np.inf
     # The least of L_a - P_{a-1} over a ≤ b, plus P_b + R_b.
-    total = np.minimum.accumulate(opened, axis=1) + sums[:, 1:] + behind[:, :n]
+    least_opened = np.minimum.accumulate(opened, axis=1)
+    total = least_opened + sums[:, 1:] + behind[:, :n]
     high = total.argmin(axis=1)
     rows: Any = np.arange(count)
     # The first answer of the core is where the running minimum up to its last is attained.
-    low = np.where(np.arange(n) <= high[:, None], opened, np.inf).argmin(axis=1)
+    possible = np.arange(n) <= high[:, None]
+    low = np.where(possible, opened, np.inf).argmin(axis=1)
     return total[rows, high], low, high
 
 
@@ -473,7 +490,8 @@ def tightest_cores(
         priced = staircases(cores, len(prices), width, alpha) @ prices
         # The root of the linear function that touches the minimum: t + w(t)·S / (λ·S)
         positive = np.where(priced > 0, priced, 1.0)
-        raised[:, 0] += np.where(priced > 0, values / positive, 0.0)
+        ratios = values / positive
+        raised[:, 0] += np.where(priced > 0, ratios, 0.0)
         if (np.abs(values) <= close * priced).all():
             break
     return cores, raised[:, 0]
@@ -485,7 +503,8 @@ def staircases(cores: Ints, n: int, width: int, alpha: float) -> Floats:
     >>> staircases(np.array([[1, 1]]), 4, 1, 0.5).tolist()
     [[0.5, 1.0, 0.5, 0.25]]
     """
-    powers = alpha ** np.arange(-(-n // width) + 1.0)
+    most_steps = -(-n // width)
+    powers = alpha ** np.arange(most_steps + 1.0)
     return powers[steps(cores, np.arange(n), width)]
 
 
@@ -495,7 +514,8 @@ def steps(cores: Ints, answers: Ints, width: int) -> Ints:
     >>> steps(np.array([[1, 2]]), np.arange(6), 2).tolist()
     [[1, 0, 0, 1, 1, 2]]
     """
-    away = np.maximum(np.maximum(cores[:, :1] - answers, answers - cores[:, 1:2]), 0)
+    outside = np.maximum(cores[:, :1] - answers, answers - cores[:, 1:2])
+    away = np.maximum(outside, 0)
     return np.asarray(-(-away // width))
 
 
@@ -544,7 +564,8 @@ def end_prices(
     """
     deep, spare, layers = depths
     # The program of the short line has about 2·deep·narrow² entries.
-    narrow = int(max(1, min(width, widest, (most_entries / (2 * deep)) ** 0.5)))
+    affordable = (most_entries / (2 * deep)) ** 0.5
+    narrow = int(max(1, min(width, widest, affordable)))
     size = 2 * deep * narrow + 1
     away = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
     short_line = solve_staircases(
@@ -553,20 +574,25 @@ def end_prices(
     short = short_line.prices * size
     # From the middle of the short line on prices are even but for rounding.
     inner = deep * narrow - narrow
-    even = float(short[inner : inner + 2 * narrow].mean())
-    first = np.minimum(short[: inner + 1] / even - 1, rise)
+    middle_prices = short[inner : inner + 2 * narrow]
+    even = float(middle_prices.mean())
+    excess = short[: inner + 1] / even - 1
+    first = np.minimum(excess, rise)
     first *= np.linspace(1, 0, inner + 1) ** 0.25
     # Stretched: narrow steps of the short line are width steps of the long one.
-    at = np.minimum(np.arange(deep * width) * narrow // width, inner)
+    on_short = np.arange(deep * width) * narrow // width
+    at = np.minimum(on_short, inner)
     reach = layers * width
-    prices = middle * (1 + np.append(first[at], np.zeros(spare * width + 1)))
+    excesses = np.append(first[at], np.zeros(spare * width + 1))
+    prices = middle * (1 + excesses)
     count = len(prices)
     cores: Ints = np.arange(count)[:, None] + np.array([-core, core])
     # Guesses near the end have cores of their own: the nearer, the larger ε.
     shift = int(np.ceil(3 / min(1.0, -np.log(alpha))))
     most = min(count, (shift + 1) * width, 4_000_000 // (2 * reach))
     near = np.arange(most)
-    columns = np.arange(min(count, most + shift * width) + reach)
+    last = min(count, most + shift * width)
+    columns = np.arange(last + reach)
     weights = (
         loss(np.abs(columns - near[:, None]), width)
         - prices[np.minimum(columns, count - 1)]
@@ -585,7 +611,8 @@ def end_prices(
         core = (
             cores[np.minimum(k, count - 1)].T + np.maximum(k - count + 1, 0) - k + reach
         )
-        weights = np.where(i >= 0, loss(np.abs(away), width) - prices[at], 0.0)
+        losses = loss(np.abs(away), width) - prices[at]
+        weights = np.where(i >= 0, losses, 0.0)
         return at, dual_shortfall(weights, core[0], core[1], width, alpha)
 
     step = max(1, (1 << 20) // len(away))
@@ -617,9 +644,11 @@ def dual_shortfall(
     # From either end towards the core, v answers at a time.
     for start, out in ((high + 1, 1), (low - 1, -1)):
         surplus = np.zeros((len(weights), width))
-        far = int((n - start if out > 0 else start + 1).max())
+        outside = n - start if out > 0 else start + 1
+        far = int(outside.max())
         for t in range(-(-far // width) - 1, -1, -1):
-            i = start[:, None] + out * np.arange(t * width, (t + 1) * width)
+            distance = np.arange(t * width, (t + 1) * width)
+            i = start[:, None] + out * distance
             inside = (i >= 0) & (i < n)
             i = np.clip(i, 0, n - 1)
             w = np.where(inside, weights[rows, i], 0.0)
@@ -634,7 +663,8 @@ def dual_shortfall(
                 short = np.clip(rest - np.cumsum(deficit, axis=1) + deficit, 0, deficit)
                 places = np.broadcast_to(rows, i.shape)[inside], i[inside]
                 shortfall[places] = short[inside]
-            covered = np.diff(uncovered, axis=1, prepend=0)[:, ::-1]
+            changes = np.diff(uncovered, axis=1, prepend=0)
+            covered = changes[:, ::-1]
             surplus = np.maximum(w + arriving + covered, 0)
         reached.append(np.cumsum(alpha * surplus, axis=1))
     # Hall's condition for every interval [a, b] of the core: the deficits in it are at most what
@@ -643,7 +673,8 @@ def dual_shortfall(
     p = np.arange(int(size.max()))
     inside = p < size[:, None]
     i = np.minimum(low[:, None] + p, n - 1)
-    deficit = np.where(inside, np.maximum(-weights[rows, i], 0), 0)
+    lacking = np.maximum(-weights[rows, i], 0)
+    deficit = np.where(inside, lacking, 0)
     due = np.cumsum(deficit, axis=1)
     to_end = np.maximum(size[:, None] - 1 - p, 0)
     from_start = np.broadcast_to(p, inside.shape)
@@ -653,9 +684,11 @@ def dual_shortfall(
     )
     opened = np.where(inside, due - deficit + before, np.inf)
     opened = np.minimum.accumulate(opened, axis=1)
-    missing = np.where(inside, due - behind - opened, 0).max(axis=1, initial=0)
+    lack = np.where(inside, due - behind - opened, 0)
+    missing = lack.max(axis=1, initial=0)
     share = np.broadcast_to((missing / size)[:, None], i.shape)
-    shortfall[np.broadcast_to(rows, i.shape)[inside], i[inside]] = share[inside]
+    own_rows = np.broadcast_to(rows, i.shape)[inside]
+    shortfall[own_rows, i[inside]] = share[inside]
     return shortfall
 
 
@@ -686,7 +719,8 @@ def proved_prices(
     for k in np.split(guesses, range(step, len(guesses), step)):
         _go_on(watch)
         parts.append(tightest_cores(costs[:, k].T, prices, width, alpha, k))
-    cores, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    columns = zip(*parts, strict=True)
+    cores, share = (np.concatenate(part) for part in columns)
     # Where staircases cost less than their prices, all prices are too high by that part.
     prices = prices * min(1.0, float(share.min()))
 
@@ -730,7 +764,8 @@ def _make_dual_feasible(
         for k in np.split(infeasible, range(step, len(infeasible), step)):
             at, short = shortfall(k, prices)
             # Several guesses may need a price lowered: the largest shortfall decides.
-            np.maximum.at(lower, at[short > 0], short[short > 0])
+            is_short = short > 0
+            np.maximum.at(lower, at[is_short], short[is_short])
             still.append(k[short.max(axis=1) > rounding])
         prices = prices - lower * (1 + turn / 2)
         infeasible = np.concatenate(still)

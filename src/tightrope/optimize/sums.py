@@ -217,7 +217,8 @@ def _without_tails(
     """
     # Half of what may be left out is cut off at each side.
     first = int(np.searchsorted(np.cumsum(prior), outside / 2))
-    behind = int(np.searchsorted(np.cumsum(prior[::-1]), outside / 2))
+    from_end = np.cumsum(prior[::-1])
+    behind = int(np.searchsorted(from_end, outside / 2))
     inside = prior[first : len(prior) - behind]
     return start + first, inside / inside.sum()
 
@@ -299,12 +300,14 @@ def stretched_route(task: Task) -> RoutePlan | str:
     if heights is None:
         wanted = np.ceil([14 / step + 4, 10 / step + 2, 24 / step + 1])
         # A short line has less room: all depths shrink in proportion.
-        wanted *= min(1.0, (whole - 5 * stride) / (2 * wanted.sum() * wide))
+        room = whole - 5 * stride
+        wanted *= min(1.0, room / (2 * wanted.sum() * wide))
     else:
         # Measured on sum(100000,5): layers up to t/ε lose about 6·exp(-0.8t) of the bound.
         t = np.linspace(3, 24, 43)
         shares = np.array([0.75, 0.1, 1.0]) / step
-        places = np.minimum(2 * wide * shares.sum() * t, len(heights) - 1).astype(int)
+        beyond = 2 * wide * shares.sum() * t
+        places = np.minimum(beyond, len(heights) - 1).astype(int)
         # What lies above the level set of this length: shorter ones prove nothing.
         lost = np.cumsum(heights)[places] - places * heights[places]
         lost += 6 * np.exp(-0.8 * t)
@@ -383,7 +386,9 @@ def _stretched(
     width = lattice.width // stride
 
     def loss(far: np.ndarray, width: int) -> np.ndarray:
-        return np.ceil(far / width) if name == "distance" else power_loss(far, power)
+        if name == "distance":
+            return np.ceil(far / width)
+        return power_loss(far, power)
 
     task.watch.say("solving a short line for its ends")
     coarse = best_noise(PathPower(width * 4, width), task.epsilon, name)
@@ -402,10 +407,13 @@ def _stretched(
     )
     layers = depths[2]
     # Between listed guesses a squared loss is lower by at most 1/4 of a squared stride.
-    even = float(prices[-1]) - (0.25 if stride > 1 and power == 2 else 0.0)
+    between = 0.25 if stride > 1 and power == 2 else 0.0
+    even = float(prices[-1]) - between
     # What both ends add to the sum of all prices, all being the last one else.
-    lost = 2 * stride * float((prices - prices[-1]).sum())
-    least = (2 * len(prices) + 2 * layers * width + 2) * stride
+    excess = float((prices - prices[-1]).sum())
+    lost = 2 * stride * excess
+    answers = 2 * len(prices) + 2 * layers * width + 2
+    least = answers * stride
     if heights is None:
         mass = (size - (lattice.width if lattice.ends else 0)) / size
         high = 1 / size
@@ -459,9 +467,12 @@ def _end_guesses(
     far = core + (len(noise.layers) - 1) * lattice.width
     away = np.arange(-far - ends, far + ends + 1)
     # The probability of one place in each layer of the noise.
-    place_chance = noise.layers / np.array(lattice.layers(len(noise.layers)), float)
-    layer = -(-np.maximum(np.abs(away) - core, 0) // lattice.width)
-    inner = place_chance[np.minimum(layer, len(place_chance) - 1)]
+    sizes = np.array(lattice.layers(len(noise.layers)), float)
+    place_chance = noise.layers / sizes
+    beyond_core = np.maximum(np.abs(away) - core, 0)
+    layer = -(-beyond_core // lattice.width)
+    last = len(place_chance) - 1
+    inner = place_chance[np.minimum(layer, last)]
     chance = np.where(np.abs(away) <= far, inner, 0.0)
     reach = min(size, ends + far)
     answers = np.arange(reach)
@@ -471,7 +482,8 @@ def _end_guesses(
     # What falls below 0 is moved to output 0: all chances of noise from -x on downwards.
     below = np.cumsum(chance)[far + ends - answers]
     for o in np.split(np.arange(ends), range(step, ends, step)):
-        seen = chance[answers - o[:, None] + far + ends]
+        errors = answers - o[:, None]
+        seen = chance[errors + far + ends]
         if o[0] == 0:
             seen[0] = below
         sums = np.cumsum(seen, axis=1)
@@ -479,19 +491,23 @@ def _end_guesses(
         if power == 1:
             guess[o] = (sums >= sums[:, -1:] / 2).argmax(axis=1)
         elif power == 2:
-            guess[o] = np.rint(seen @ answers / sums[:, -1])
+            means = seen @ answers / sums[:, -1]
+            guess[o] = np.rint(means)
         else:
             guess[o] = seen.argmax(axis=1)
-        lost += float((seen * loss(np.abs(answers - guess[o][:, None]))).sum())
+        losses = loss(np.abs(answers - guess[o][:, None]))
+        lost += float((seen * losses).sum())
     rest = size - 2 * ends
     noise_loss = float(chance @ loss(np.abs(away)))
     # Outputs further in are guessed as they are, but lose what they cannot reach beyond the end.
-    outer = np.cumsum((chance * loss(np.abs(away)))[: far + ends + 1])
+    weighted = chance * loss(np.abs(away))
+    outer = np.cumsum(weighted[: far + ends + 1])
     missing = sum(
         float(outer[far + ends - o - 1]) for o in range(ends, min(far, size - ends))
     )
     # Both ends, and the noise between them less what it cannot reach beyond the ends.
-    return guess, (2 * lost + rest * noise_loss - 2 * missing) / size
+    total = 2 * lost + rest * noise_loss - 2 * missing
+    return guess, total / size
 
 
 def windowed(task: Task, start: int, prior: np.ndarray) -> Task | None:

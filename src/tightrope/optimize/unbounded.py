@@ -99,7 +99,8 @@ def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, fl
     elif (
         lattice.form == "cube"
     ):  # the largest of k numbers is above m with 1 - P(|z| ≤ m)^k
-        far = np.arange(int(40 * shares / float(epsilon)) + 2)
+        last = int(40 * shares / float(epsilon))
+        far = np.arange(last + 2)
         # E max = Σ_m P(max > m), with P(|z| > m) = 2·g^(m+1)/(1 + g).
         known["distance"] = float(
             (1 - (1 - 2 * g ** (far + 1) / (1 + g)) ** numbers).sum()
@@ -147,7 +148,8 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     g = epsilon.alpha
     many = 1 if loss == "distance" else k
     # Along one coordinate: Σ γ^|z|·|z|^p over Σ γ^|z|, for p = 1 and 2.
-    alone = many * (2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g))
+    mean = 2 * g / (1 - g) ** 2 if loss == "squared" else 2 * g / (1 - g * g)
+    alone = many * mean
     if form == "range":
         return alone
     t = least = np.arange(len(noise.layers), dtype=np.float64)
@@ -156,10 +158,12 @@ def _proved(graph: AnswerGraph, loss: str, epsilon: Epsilon) -> float:
     elif loss == "squared":
         # Cauchy-Schwarz: Σ z² ≥ (Σ |z|)² / numbers, where Σ |z| is 2t, or t with a hidden class.
         split = 1 / (k - 1) if lattice.hidden else 4 / k
-        least = np.maximum(np.ceil(split * t * t), t * (2 - lattice.hidden))
+        spread_out = np.ceil(split * t * t)
+        least = np.maximum(spread_out, t * (2 - lattice.hidden))
     if form == "cube" and loss == "absolute":
         alone = max(alone, _size_bound(k, g, len(noise.layers)))
-    return max(alone if form == "cube" else 0.0, float(noise.layers @ least))
+    by_layers = float(noise.layers @ least)
+    return max(alone if form == "cube" else 0.0, by_layers)
 
 
 def _size_bound(k: int, g: float, count: int, parts: int = 64) -> float:
@@ -168,17 +172,21 @@ def _size_bound(k: int, g: float, count: int, parts: int = 64) -> float:
     It is 0, no bound, where the sizes are beyond the floats.
     """
     # The largest set that is compared has fewer than (2·k·(count + 16) + 1)^k points.
-    if k * math.log(2 * k * (count + 16) + 1) > math.log(sys.float_info.max):
+    log_points = k * math.log(2 * k * (count + 16) + 1)
+    if log_points > math.log(sys.float_info.max):
         return 0.0
     t = np.arange(count)
     best = math.inf
     start = parts
-    sizes = Lattice("cross", k, 1).layers(k * (count + 8) + 8)
+    most = k * (count + 8) + 8
+    sizes = Lattice("cross", k, 1).layers(most)
     sums = np.cumsum(np.array(sizes, float))
-    losses = np.cumsum(np.array([r * n for r, n in enumerate(sizes)], float))
+    products = [r * n for r, n in enumerate(sizes)]
+    losses = np.cumsum(np.array(products, float))
     while True:
         end = start + max(1, start // parts)
-        low, high = ((x / parts + 2 * t) ** k for x in (start, end))
+        radii = (x / parts + 2 * t for x in (start, end))
+        low, high = (radius**k for radius in radii)
         r = np.minimum(np.searchsorted(sums, low), len(sums) - 1)
         far = losses[r] - r * (sums[r] - low)
         # The smallest set loses at least `best` per point, and larger ones more: done.
