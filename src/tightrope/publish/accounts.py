@@ -132,7 +132,9 @@ def exactly(amount: Fraction) -> str:
     ('0.5', '0.000999000999000999 (exactly 1/1001)')
     """
     words = shown(amount)
-    return words if Fraction(words) == amount else f"{words} (exactly {amount})"
+    if Fraction(words) == amount:
+        return words
+    return f"{words} (exactly {amount})"
 
 
 def _fits(amount: Fraction) -> bool:
@@ -444,7 +446,8 @@ class Series:
             # The smallest declared level that covers ε: a cheaper place would break the statement.
             if level >= amount:
                 return k
-        declared = ", ".join(shown(level) for level, _ in levels) or "none"
+        shown_levels = [shown(level) for level, _ in levels]
+        declared = ", ".join(shown_levels) or "none"
         raise InputError(
             f"the series {name!r} has no place for this mechanism: levels and mechanisms are fixed "
             f"when a series is declared (levels: {declared}), and this one has ε = {shown(amount)}"
@@ -547,7 +550,8 @@ class Account:
     def spent(self) -> Fraction:
         """What counts against the budget: sums, series, and of each partition its dearest parts."""
         # A series counts in full from its declaration on, however little of it is used.
-        series = sum((one.epsilon for one in self.series.values()), Fraction(0))
+        charged = (one.epsilon for one in self.series.values())
+        series = sum(charged, Fraction(0))
         return (
             self.whole
             + series

@@ -221,7 +221,8 @@ class Quotient:
         above = self.above.times(sign)
         below = self.below.times(sign)
         # min N/D = -max(-N)/D.
-        lowest = -largest_quotient(above.times(Fraction(-1)), below, box)
+        negative = above.times(Fraction(-1))
+        lowest = -largest_quotient(negative, below, box)
         return Range(lowest, largest_quotient(above, below, box))
 
     def _known(self, box: Box) -> Range | None:
@@ -702,7 +703,8 @@ class Held(Expression):
         number = self.part.value(line)
         if not isinstance(number, Fraction):
             return None
-        return min(max(number, Fraction(self.ends.low)), Fraction(self.ends.high))
+        from_low = max(number, Fraction(self.ends.low))
+        return min(from_low, Fraction(self.ends.high))
 
     def range_on(self, line: OutputLine) -> Range:
         """Return the part of the range between the ends; all of it where there is no range."""
@@ -969,7 +971,8 @@ class Grouping(Expression):
 
     def value(self, line: OutputLine) -> Result:
         """Return the bits, that of the first column in front."""
-        bits = ["01"[line.names[key] is None] for key in self.keys]
+        is_null = (line.names[key] is None for key in self.keys)
+        bits = ["01"[null] for null in is_null]
         return Fraction(int("".join(bits), 2))
 
     def quotient(self, line: OutputLine) -> Quotient:
@@ -1181,7 +1184,8 @@ class Neighbour(Expression):
 
     def _line(self, line: OutputLine) -> OutputLine | None:
         mates = line.alike(self.keys)
-        at = [mate.place for mate in mates].index(line.place) + self.distance
+        places = [mate.place for mate in mates]
+        at = places.index(line.place) + self.distance
         return mates[at] if 0 <= at < len(mates) else None
 
     def value(self, line: OutputLine) -> Result:

@@ -209,7 +209,8 @@ def check_row(
     if len(cells) < 2:
         return RowAudit(row, draws, 0.0, 0, 1.0, True)
     # χ² = Σ (observed - expected)² / expected.
-    statistic = float(((counts - cells) ** 2 / cells).sum())
+    squares = (counts - cells) ** 2
+    statistic = float((squares / cells).sum())
     freedom = len(cells) - 1
     p_value = float(chdtrc(freedom, statistic))
     passed = p_value >= share

@@ -74,7 +74,8 @@ class Choice:
         own = exp.to_table("tightrope_own")
         crowded = exp.select(exp.alias_(quoted(self.key), _OWNER, quoted=True))
         crowded = crowded.from_(own.copy()).group_by(quoted(self.key))
-        crowded = crowded.having(exp.Count(this=exp.Star()) > self.most)
+        row_count = exp.Count(this=exp.Star())
+        crowded = crowded.having(row_count > self.most)
         kept = [quoted(name) for name in (self.key, *self.kept)]
         everybody = exp.select(exp.Star()).from_(own)
         same = quoted(self.key).eq(quoted(_OWNER))
@@ -121,7 +122,8 @@ class Choice:
         everybody = exp.select(exp.Star()).from_(rows.subquery("tightrope_all"))
         same = quoted(self.key).eq(quoted(_OWNER))
         first = self._first(everybody.join(crowded, on=same)).subquery("tightrope_kept")
-        heavy = exp.select(key.copy(), *_named(sums, names)).from_(first)
+        columns = _named(sums, names)
+        heavy = exp.select(key.copy(), *columns).from_(first)
         both = exp.union(light, heavy.group_by(key.copy()), distinct=False)
         both = both.with_("tightrope_people", people, materialized=True)
         return both.subquery("tightrope_totals")
@@ -163,4 +165,5 @@ def _named(sums: Sequence[Any], names: Sequence[str]) -> list[Any]:
 
 def _is_of_numbers(target: Any) -> bool:
     """Whether a piece of SQL reads the numbers of rows."""
-    return any(column.name == ROW_NUMBER for column in target.find_all(exp.Column))
+    columns = target.find_all(exp.Column)
+    return any(column.name == ROW_NUMBER for column in columns)

@@ -155,7 +155,8 @@ class Column:
         """
         if self.bounds is not None or self.values is None or self.type != "integer":
             return self.bounds
-        return min(map(int, self.values)), max(map(int, self.values))
+        numbers = [int(value) for value in self.values]
+        return min(numbers), max(numbers)
 
     @property
     def is_binary(self) -> bool:
@@ -885,7 +886,8 @@ def _listed_values(
     flat = itertools.chain(*families)
     values = _values(list(flat), listed)
     parents = [number for number, own in enumerate(families) for _ in own]
-    return values, Column(data["within"], "text", values=tuple(given)), tuple(parents)
+    column = Column(data["within"], "text", values=tuple(given))
+    return values, column, tuple(parents)
 
 
 def _in_steps(
@@ -950,7 +952,9 @@ def _part(name: str, values: Any, place: str) -> tuple[Value, ...] | range:
         raise InputError(
             f'{place} must be a list of values or a range "18..39", got {values!r}'
         )
-    return range(int(found[1]), int(found[2]) + 1)
+    first = int(found[1])
+    last = int(found[2])
+    return range(first, last + 1)
 
 
 def _partition(
@@ -1149,7 +1153,8 @@ def source_beside(source: str, facts: Path) -> str:
     >>> source_beside("postgresql://host/base", Path("facts/tightrope.toml"))
     'postgresql://host/base'
     """
-    is_path = Path(source).exists() and not Path(source).is_absolute()
+    path = Path(source)
+    is_path = path.exists() and not path.is_absolute()
     return os.path.relpath(source, facts.parent) if is_path else source
 
 

@@ -56,7 +56,8 @@ class ConfidenceSet:
         """Return the set as JSON can say it; ``low`` and ``high`` are lists for tuples."""
         lows, highs = ([encode_label(x[side]) for x in self.bounds] for side in (0, 1))
         one = not isinstance(self.answer, tuple)
-        ends: dict[str, Any] = {"members": [encode_label(x) for x in self.members]}
+        members = [encode_label(x) for x in self.members]
+        ends: dict[str, Any] = {"members": members}
         if self.bounds:
             ends = {"low": lows[0] if one else lows, "high": highs[0] if one else highs}
         return {
@@ -82,7 +83,8 @@ class ConfidenceSet:
     def __str__(self) -> str:
         share = f"{float(self.confidence * 100):.10g} %"
         if not self.bounds:
-            return f"one of {', '.join(map(str, self.members))} ({share})"
+            members = ", ".join(map(str, self.members))
+            return f"one of {members} ({share})"
         first = self.texts()[0] if len(self.bounds) == 1 else ""
         if first.endswith(")"):
             return f"{first[:-1]}, {share})"
@@ -102,7 +104,9 @@ def margin_text(answer: Hashable, low: Number, high: Number) -> str:
     >>> margin_text(Fraction(43218, 1000), Fraction(42871, 1000), Fraction(43565, 1000))
     '43.22 ± 0.35'
     """
-    (value,), low, high = number_parts(answer), Fraction(low), Fraction(high)
+    (value,) = number_parts(answer)
+    low = Fraction(low)
+    high = Fraction(high)
     # The margin covers the farther end.
     far = max(high - value, value - low)
     # Even: the centre is within a twentieth of the margin from the value.

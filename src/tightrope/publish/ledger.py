@@ -209,7 +209,8 @@ class Ledger:
     ) -> None:
         r"""Set the budget of an account, with a :math:`\delta` for series and for groups."""
         # Parse before the transaction: bad input must not hold the write lock.
-        amount, spare = budget_of(budget), None if delta is None else delta_of(delta)
+        amount = budget_of(budget)
+        spare = None if delta is None else delta_of(delta)
 
         def work(change: Transaction) -> None:
             known = account_of(change.state, name)

@@ -58,7 +58,9 @@ def number_of_person(
 
     def among(value: Any) -> Any:
         """Return a value where the condition holds, and nothing elsewhere."""
-        return value if condition is None else exp.case().when(condition.copy(), value)
+        if condition is None:
+            return value
+        return exp.case().when(condition.copy(), value)
 
     match node:
         case count if is_count_all(count):
@@ -74,7 +76,8 @@ def number_of_person(
         case exp.Count(this=exp.Column() as inner, expressions=[]):
             column = reader.column(inner)
             value = exp.case().when(present(column.name), exp.convert(1))
-            return exp.Count(this=among(value)), Column(name, "integer", (0, most))
+            counted = Column(name, "integer", (0, most))
+            return exp.Count(this=among(value)), counted
         case exp.Sum(this=exp.Column() as inner):
             return _sum(reader.column(inner), name, reader, among)
         case exp.Min(this=exp.Column() as inner) | exp.Max(this=exp.Column() as inner):
@@ -121,7 +124,8 @@ def _truth(node: Any, test: Any, name: str, among: Any) -> tuple[Any, Column]:
     mark = case.else_(exp.convert(0))
     is_or = isinstance(node, exp.LogicalOr)
     rows = (exp.Max if is_or else exp.Min)(this=among(mark))
-    return exp.EQ(this=rows, expression=exp.convert(1)), Column(name, "boolean")
+    is_all = exp.EQ(this=rows, expression=exp.convert(1))
+    return is_all, Column(name, "boolean")
 
 
 def _lessened(node: Any, name: str, reader: ConditionReader) -> tuple[Any, Column]:

@@ -64,7 +64,8 @@ class PersonNumbers:
         rows = relation(self.table, self.used, base)
         columns = [exp.alias_(self.numbers[n].copy(), n, quoted=True) for n in names]
         # Rows of nobody would form one more person.
-        where = all_of([present(PERSON), self.where and self.where.copy()])
+        kept = self.where and self.where.copy()
+        where = all_of([present(PERSON), kept])
         made = exp.select(*columns, quoted(PERSON)).from_(rows).where(where)
         return made.group_by(quoted(PERSON))
 
@@ -124,7 +125,8 @@ class PersonJoin:
         base
             Makes the rows of a declared table.
         """
-        origins = dict(self.origins) | {name: (False, name) for name in sums}
+        added = {name: (False, name) for name in sums}
+        origins = dict(self.origins) | added
         summed = dataclasses.replace(self.left, rows=None)
         joined = dataclasses.replace(self, left=summed, origins=origins)
 
@@ -197,7 +199,8 @@ def made_names(table: Table) -> list[str]:
     own = list(table.columns)
     if table.rows is None:
         return own
-    return own + [name for inner in table.rows.tables for name in made_names(inner)]
+    inner_names = [name for inner in table.rows.tables for name in made_names(inner)]
+    return own + inner_names
 
 
 def is_one_each(table: Table) -> bool:
@@ -240,7 +243,8 @@ def _one_row_each(table: Table, names: Sequence[str], base: MakeBase) -> Any:
         return people.subquery("tightrope_first")
     number = row_number([person], columns or [person], ROW_NUMBER)
     inner = exp.select(*columns, quoted(PERSON), number).from_(rows)
-    first = exp.select(*(x.copy() for x in columns), quoted(PERSON))
+    copies = (x.copy() for x in columns)
+    first = exp.select(*copies, quoted(PERSON))
     return (
         first.from_(inner.subquery("tightrope_each"))
         .where(quoted(ROW_NUMBER).eq(1))

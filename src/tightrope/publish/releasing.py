@@ -147,7 +147,8 @@ class DeclaredQuestion:
     def nodes(self, noise: Noise) -> tuple[dict[str, int], int]:
         """Return the nodes that results stand for, and the node of every other result."""
         # A result that the user did not map still has a node: an error would depend on the data.
-        nodes = {text: noise.node(label) for text, label in self.answers.items()}
+        labels = self.answers.items()
+        nodes = {text: noise.node(label) for text, label in labels}
         return nodes, noise.node(self.otherwise)
 
 
@@ -394,7 +395,8 @@ class Request:
             # A list of answers is read without the facts: it needs the names of the columns.
             request["columns"] = [*shape.keys, *shape.titles]
         if any(one.delta for one in self.mechanisms):
-            request["step_delta"] = ", ".join(str(one.delta) for one in self.mechanisms)
+            deltas = (str(one.delta) for one in self.mechanisms)
+            request["step_delta"] = ", ".join(deltas)
         if declared is None:
             # The reading travels with the receipt, so that it can be understood without the facts.
             request["reading"] = plain(shape.reading)
@@ -652,7 +654,8 @@ def understand(
     noise = noise_of(mechanism)
     shape = read_shape(sql, facts, dialect_of(data), declared=declared is not None)
     if part is not None:
-        shape = replace(shape, part=(shape.table.partition(*part), part[1]))
+        part_of = shape.table.partition(*part)
+        shape = replace(shape, part=(part_of, part[1]))
     shape = shape.drawn_by(noise)
     near = shape.table.neighbours
     if declared is None:

@@ -103,7 +103,8 @@ class Sampler:
             np.array([s >> (64 * k) & (2**64 - 1) for s in sums], np.uint64)
             for k in range(self.bits // 64, -1, -1)
         )
-        self._sums = tuple(limb[: self.comparisons].copy() for limb in self._padded)
+        limbs = (limb[: self.comparisons] for limb in self._padded)
+        self._sums = tuple(limb.copy() for limb in limbs)
         # The top limb holds b mod 64 bits: shifting keeps the high bits of the random word.
         self._shift = np.uint64(64 - self.bits % 64)
 
@@ -220,7 +221,8 @@ class LatticeSampler:
         masses = [n * w for n, w in pairs]
         # First what the middle has more than its layer, then the layers, then all that is flat.
         self._weights = np.array([1, *weights, last], object)
-        self._starts = np.array([0, *accumulate([noise.odd, *masses])], object)
+        starts = accumulate([noise.odd, *masses])
+        self._starts = np.array([0, *starts], object)
         # Exact: odd + Σ N_t w_t + floor = 2^b, or the probabilities would not be what was proved.
         if self._starts[-1] + noise.floor != mechanism.total:
             raise InputError("the layers do not sum to the total: verify the mechanism")
@@ -454,7 +456,8 @@ class FinerSampler:
             published, lambda rest, at: rest[min(abs(answer - at), len(rest) - 1)]
         )
         apart = np.abs(before + self._around - answer)
-        near = self._levels[np.minimum(apart, len(self._levels) - 1)]
+        last_level = len(self._levels) - 1
+        near = self._levels[np.minimum(apart, last_level)]
         # a_h k(o_m - o) w(x - o) for every o within the kernel.
         weights = self._kernel * near * factor
         last_rest = len(last.rest) - 1
@@ -463,7 +466,8 @@ class FinerSampler:
         weights[len(last.kernel) - 1] += factor * rest + last.scale * left
         most_factor, most_left = self._history(published, lambda rest, _: max(rest))
         # A bound on S C_h(x) over all x: the number of random bits must not depend on the answer.
-        most = last.scale * (most_factor * last.coarse.levels[0] + most_left)
+        factor_most = most_factor * last.coarse.levels[0]
+        most = last.scale * (factor_most + most_left)
         place = _draw_place(weights.tolist(), 64 + most.bit_length(), source)
         return int(before + self._around[place])
 
@@ -549,7 +553,8 @@ class ScoreSampler:
             places = self._words(count) >> np.uint64(1)
         # Rejected values get the largest place. A value of gap 0 is always accepted, so one
         # remains.
-        return int(np.where(accepted, places, np.uint64(1 << 63)).argmin())
+        refused = np.uint64(1 << 63)
+        return int(np.where(accepted, places, refused).argmin())
 
     @staticmethod
     def _words(count: int) -> NDArray[np.uint64]:
@@ -589,12 +594,14 @@ class BracketSampler:
         # The chance of being accepted in units of 2^-63, and what is left of a unit. W falls with
         # the gap, and some value has none: its chance is 1.
         units = [divmod(weight << 63, self._weights[0]) for weight in self._weights]
-        self._whole = np.array([whole for whole, _ in units], np.uint64)[self._steps]
+        whole = np.array([number for number, _ in units], np.uint64)
+        self._whole = whole[self._steps]
         self._rest = [rest for _, rest in units]
 
     def _accepted(self) -> NDArray[np.int64]:
         """Accept each value with its exact chance, and return the accepted ones."""
-        words = np.frombuffer(os.urandom(8 * len(self._whole)), np.uint64)
+        raw = os.urandom(8 * len(self._whole))
+        words = np.frombuffer(raw, np.uint64)
         words = words >> np.uint64(1)
         accepted = words < self._whole
         # 63 bits decide but in the unit that the chance ends in: one case of 2^63.
@@ -609,7 +616,8 @@ class BracketSampler:
         value = int(accepted[secrets.randbelow(len(accepted))])
         steps = int(self._steps[value])
         # Ends of a quantile at gap g reach the levels from g on.
-        running = list(accumulate([0] * steps + self._levels[steps:]))
+        from_gap = [0] * steps + self._levels[steps:]
+        running = list(accumulate(from_gap))
         level = _drawn_place(running)
         low, high = (
             int(order[secrets.randbelow(int(many[level]))])

@@ -113,7 +113,8 @@ class SealedQuery:
             place = sources[table.name]
             # The catalogue is compared before the charge: no row is run for it.
             types = check_columns(place, wanted)
-            opened[table.name] = Opened(place, types, f"tightrope_rows{number or ''}")
+            view = f"tightrope_rows{number or ''}"
+            opened[table.name] = Opened(place, types, view)
         self._sources = {name: sources[name] for name in opened}
         # Compiled before the charge: SQL that cannot be written costs nothing.
         self._sql = compiled(shape, opened, secret)

@@ -143,7 +143,8 @@ def declared_steps(
         # Bounded, because every verification of the ledger composes them again.
         count = whole_number(times, "the number of releases", most=10**6)
         if isinstance(kind, Epsilon | float | int | str | Fraction):
-            steps.append({"amount": str(charge_of(Epsilon.of(kind))), "times": count})
+            amount = str(charge_of(Epsilon.of(kind)))
+            steps.append({"amount": amount, "times": count})
             continue
         noise = noise_of(kind)
         curve = noise.curve()

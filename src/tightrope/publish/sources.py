@@ -1161,7 +1161,8 @@ def _arrow_column(data: Any, name: str, room: str) -> Any:
         is_list = True
     if is_list:
         return _spelled(list(column))
-    is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    kind = column.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if is_text:
         with suppress(pa.ArrowInvalid):
             column.validate(full=True)  # whether it is UTF-8

@@ -51,7 +51,8 @@ class Sums:
         middle = Constant(Fraction((low + high) // 2))
         centred = Operation("+", mean, middle)
         scaled = Operation("*", centred, Constant(column.step))
-        return Held(scaled, Range(low * column.step, high * column.step))
+        ends = Range(low * column.step, high * column.step)
+        return Held(scaled, ends)
 
     def covariance(self, first: int, second: int) -> Expression:
         """Return the covariance of two columns, or the variance of one."""

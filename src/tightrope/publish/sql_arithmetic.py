@@ -600,7 +600,8 @@ class ArithmeticReader:
             or len(along) != 1
         ):
             raise row_window(node)
-        classes = self.classes[[*self.keys.values()].index(along[0])]
+        place = [*self.keys.values()].index(along[0])
+        classes = self.classes[place]
         if self.is_found or not _is_rising(classes):
             raise row_window(node)
         falls = -1 if terms[0].args.get("desc") else 1

@@ -88,7 +88,8 @@ class LatticeNoise(RowNoise):
         # As in _layers_inside: the flat part is left out, and what is rarer than any interval.
         last = noise.levels[-1]
         levels = noise.levels[: noise.reach]
-        masses = np.array([(level - last) / self.file.total for level in levels])
+        weights = [level - last for level in levels]
+        masses = np.array([weight / self.file.total for weight in weights])
         # The middle point has extra weight, which belongs to the innermost layer.
         masses[0] += noise.odd / self.file.total
         sizes = np.array(noise.sizes[: noise.reach], float)
@@ -158,7 +159,8 @@ def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], i
     held = noise.odd
     # Stop when what is left cannot matter for the level that is asked for.
     while (mechanism.total - held) * 10**6 > outside and layers < noise.reach:
-        held += noise.sizes[layers] * (noise.levels[layers] - last)
+        weight = noise.levels[layers] - last
+        held += noise.sizes[layers] * weight
         layers += 1
     weights = [level - last for level in noise.levels[:layers]]
     masses = (w * n for w, n in zip(weights, noise.sizes, strict=False))

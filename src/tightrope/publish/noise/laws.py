@@ -160,8 +160,10 @@ class PairLaw:
         for f in factors:
             shift = f.numerator * parts * other
             step = f.denominator * parts
-            firsts.append(-((shift - low * size * f.denominator) // step))
-            lasts.append((high * size * f.denominator - shift) // step)
+            lowest = shift - low * size * f.denominator
+            highest = high * size * f.denominator - shift
+            firsts.append(-(lowest // step))
+            lasts.append(highest // step)
         first = np.clip(np.maximum(*firsts), -most, most + 1)
         last = np.clip(np.minimum(*lasts), -most - 1, most)
         upto_last = self._from_zero(last, other)

@@ -253,11 +253,13 @@ class RowNoise(Noise):
             return Fraction(weights.levels[0], total)
         if weights.kind == "levels":
             # Row x has weight factor(x)·level(0) on its own output.
-            return Fraction(int(weights.factors.min()) * weights.levels[0], total)
+            least_weight = int(weights.factors.min()) * weights.levels[0]
+            return Fraction(least_weight, total)
         outputs = range(self.file.shape[1])
         places = {self.file.output_label(o): o for o in outputs}
         labels = map(self.file.graph.label, range(self.file.graph.nodes))
-        own_output = np.array([places.get(label, -1) for label in labels])
+        own_places = [places.get(label, -1) for label in labels]
+        own_output = np.array(own_places)
         # An answer without an output of its own is never the output; a window merges the ends.
         never = (own_output < 0).any() or self.file.window is not None
         least = 0 if never else total
@@ -283,7 +285,8 @@ def _listed_errors(mechanism: Mechanism, level: Fraction) -> tuple[Number, ...]:
     errors: list[Number] = []
     for answers, values, marginal in _marginals(mechanism, rows):
         # In units of the common denominator all distances are whole numbers.
-        unit = math.lcm(*(x.denominator for x in {*answers, *values}))
+        denominators = (x.denominator for x in {*answers, *values})
+        unit = math.lcm(*denominators)
         outputs = np.array([int(x * unit) for x in values], object)
         truths = list(zip(answers, marginal, strict=True))
         if mechanism.window is not None:
@@ -408,7 +411,8 @@ def _inverted(
     rows, total, slack = _weights(mechanism)
     if not _are_numbers(mechanism):
         accepted = _accepted(rows, place, level, total, slack)
-        return (), tuple(mechanism.graph.label(int(i)) for i in accepted)
+        labels = (mechanism.graph.label(int(i)) for i in accepted)
+        return (), tuple(labels)
     bounds = []
     marginals = _marginals(mechanism, rows)
     for (answers, values, marginal), y in zip(
@@ -462,7 +466,9 @@ def _window_bounds(
     low = next(filter(accepts, from_left), y)
     high = next(filter(accepts, from_right), y)
     start, step = mechanism.graph.line or (Fraction(0), Fraction(1))
-    return whole(start + low * step), whole(start + high * step)
+    low_end = whole(start + low * step)
+    high_end = whole(start + high * step)
+    return low_end, high_end
 
 
 def _levels_near(mechanism: Mechanism, levels: Floats, steps: int) -> Floats:
@@ -496,7 +502,8 @@ def _widest(
         product = np.fft.rfft(blocks) * spectrum
         convolved = np.fft.irfft(product, length)
         # The first 2·steps places of a block are wrapped around.
-        mass = convolved[:, 2 * steps :].ravel()[:count]
+        valid = convolved[:, 2 * steps :]
+        mass = valid.ravel()[:count]
         # Fourier transforms are less accurate than a sum.
         return bool(_enough(mass.min(), level, 1.0, 8 * ROUND_OFF))
 

@@ -119,7 +119,8 @@ class ShownNoise(RowNoise):
         *small, far = _distances(self.file, level)
         counts = [x for x, d in enumerate(small, 1) if abs(answer - x) <= d]
         if answer + far >= self.certain_size:
-            counts += [max(answer - far, self.certain_size), answer + far]
+            nearest = max(answer - far, self.certain_size)
+            counts += [nearest, answer + far]
         return ((min(counts), min(max(counts), self.last_answer)),), ()
 
     def exact_chance(self) -> Fraction:

@@ -380,7 +380,8 @@ class Shape:
         own = {} if self.column is None else {self.column.name: self.column}
         part = () if self.part is None else (self.part[0].column,)
         known = {**self.table.columns, **own}
-        return [known[name] for name in sorted({*self.used, *own, *part})]
+        names = sorted({*self.used, *own, *part})
+        return [known[name] for name in names]
 
     @property
     def grouped_by(self) -> tuple[Axis, ...]:
@@ -996,7 +997,8 @@ def scaled(estimate: Estimate, offset: int, scale: Fraction | int) -> Estimate:
     if estimate.low is None or estimate.high is None:
         if not isinstance(estimate.value, int):
             return estimate
-        return Estimate(whole((estimate.value + offset) * scale), note=estimate.note)
+        shifted = (estimate.value + offset) * scale
+        return Estimate(whole(shifted), note=estimate.note)
     ends = (estimate.value, estimate.low, estimate.high)
     value, low, high = (whole((x + offset) * scale) for x in ends)
     return Estimate(value, low, high)

@@ -114,7 +114,8 @@ class Counts(Shape, kind="counts"):
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:
         """Return the counts, none above the population."""
         people = self.table.needed_population() * self.rows_per_person
-        return [[tuple(min(int(number), people) for number in rows[0])]]
+        sizes = (int(number) for number in rows[0])
+        return [[tuple(min(size, people) for size in sizes)]]
 
     @classmethod
     def lines(cls, drawn: Drawn) -> Lines:

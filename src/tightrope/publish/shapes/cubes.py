@@ -125,7 +125,8 @@ class SumTables(Tables, kind="sum tables"):
         """Return the sum of each cell."""
         zero = exp.convert(0)
         value = clamped(self.named_column, self.bounds, zero)
-        return [exp.Coalesce(this=exp.Sum(this=value), expressions=[zero.copy()])]
+        total = exp.Sum(this=value)
+        return [exp.Coalesce(this=total, expressions=[zero.copy()])]
 
     @property
     def job_reading(self) -> JobReading:

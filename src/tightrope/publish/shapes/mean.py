@@ -447,7 +447,8 @@ class PairNumbers:
         low = Fraction(most * min(self.reading.bounds[0], 0))
         high = Fraction(most * max(self.reading.bounds[1], 0))
         if self.law is not None:
-            width = half * self.law.width(middle / half, self.level, ROUNDING)
+            shift = middle / half
+            width = half * self.law.width(shift, self.level, ROUNDING)
             low = max(value - width, low)
             high = min(value + width, high)
         value = min(max(value, low), high)
@@ -463,7 +464,8 @@ class PairNumbers:
         width = math.floor(count_width)
         low = min(max(self.count - width, 0), value)
         # The interval contains the published number even after that was clamped.
-        return Estimate(value, low, max(min(self.count + width, most), value))
+        high = max(min(self.count + width, most), value)
+        return Estimate(value, low, high)
 
 
 def _estimate(numbers: Iterable[Fraction], step: Fraction) -> Estimate:
@@ -576,7 +578,8 @@ class JointNoise:
         if not is_cut:
             for _ in range(3):
                 # One more for windows between whole numbers.
-                width = self.width(_rounded_up(max(abs(low), abs(high)))) + 1
+                farthest = _rounded_up(max(abs(low), abs(high)))
+                width = self.width(farthest) + 1
                 low = min(max(low, (sum_of - width) / count), middle)
                 high = max(min(high, (sum_of + width) / count), middle)
         ends = (middle, low, high)

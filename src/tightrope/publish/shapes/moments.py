@@ -187,7 +187,8 @@ class Moments(Sum, kind="moments"):
             value = self._product(power)
             if self.is_divided:
                 value = exp.case().when(self._has_values(), value).else_(zero.copy())
-            totals.append(exp.Coalesce(this=exp.Sum(this=value), expressions=[zero]))
+            total = exp.Sum(this=value)
+            totals.append(exp.Coalesce(this=total, expressions=[zero]))
         return [*totals, number_of(self._has_values()), self.people_count()]
 
     def answers(self, rows: Sequence[Sequence[Any]]) -> list[list[Hashable]]:

@@ -323,7 +323,8 @@ def running_sums(cells: Sequence[int], blocks: Sequence[int], block: int) -> lis
             if place <= half:
                 sums.append(ends[number] + sum(own[:place]))
             else:
-                sums.append(ends[number + 1] - sum(own[place:]))
+                behind = sum(own[place:])
+                sums.append(ends[number + 1] - behind)
     return sums
 
 
@@ -335,6 +336,7 @@ def in_order(numbers: Sequence[int]) -> list[int]:
     """
     # Both the largest so far and the least from here on are as near: so is what lies between.
     above = itertools.accumulate(numbers, max)
-    below = [*itertools.accumulate(reversed(numbers), min)][::-1]
+    from_end = [*itertools.accumulate(reversed(numbers), min)]
+    below = from_end[::-1]
     pairs = zip(above, below, strict=True)
     return [(high + low) // 2 for high, low in pairs]

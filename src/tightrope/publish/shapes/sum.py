@@ -91,7 +91,9 @@ class Sum(Shape, kind="sum"):
             return low, high
         rows = 1 if self.axes else self.rows_per_person
         # Whoever is absent adds 0, so the range contains it.
-        return rows * min(low, 0), rows * max(high, 0)
+        lowest = rows * min(low, 0)
+        highest = rows * max(high, 0)
+        return lowest, highest
 
     def sum_draw(self) -> Draw:
         """Return the query of the sum, for each group."""

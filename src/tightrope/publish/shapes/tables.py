@@ -247,7 +247,8 @@ class Tables(Shape, kind="tables"):
         """Return the place of each of the tables in a job."""
         at = [job.axes.index(axis) for axis in self.axes]
         known = [set(chosen) for chosen in job.sets]
-        return [known.index({at[k] for k in chosen}) for chosen in self.sets]
+        chosen_axes = ({at[k] for k in chosen} for chosen in self.sets)
+        return [known.index(axes) for axes in chosen_axes]
 
     def shown_lines(
         self, drawn: Shape, lines: Mapping[tuple[Any, ...], Any]
@@ -376,7 +377,8 @@ class Tables(Shape, kind="tables"):
         near = self.row_neighbours
         draws = []
         for chosen in self.measured:
-            cells = math.prod(len(self.axes[k].classes) for k in chosen)
+            sizes = (len(self.axes[k].classes) for k in chosen)
+            cells = math.prod(sizes)
             # Joint noise: under change-one a person leaves one cell and enters another at once.
             if self.relation.is_joint(cells):
                 text = f"histogram({people},{cells})"
@@ -529,7 +531,8 @@ class Tables(Shape, kind="tables"):
         """Return a cell, from the classes of its axes, in the order of the domain."""
         names = place_names(tuple(classes))
         margin = self.domain.margin(names)
-        return tuple(margin), tuple(classes[int(name)] for name in margin)
+        own_classes = tuple(classes[int(name)] for name in margin)
+        return tuple(margin), own_classes
 
     # -- error and notes --------------------------------------------------------------------
 
@@ -725,7 +728,8 @@ class JobNumbers:
         around = outer_law.margin(1 - fails * _FOR_WIDTHS)
 
         def margin(share: Fraction) -> Fraction:
-            law = self._law([(inner, Fraction(1)), (outer, -share)])
+            parts = [(inner, Fraction(1)), (outer, -share)]
+            law = self._law(parts)
             return law.margin(1 - fails * (1 - _FOR_WIDTHS))
 
         def is_ruled_out(low: Fraction, high: Fraction) -> bool:
@@ -748,7 +752,8 @@ class JobNumbers:
             for _ in range(2):
                 near = _short(value + side * margin(near) / bottom)
             ends.append(_end(is_ruled_out, value, near, far))
-        return Estimate(whole(value), whole(ends[0]), whole(ends[1]))
+        low, high = map(whole, ends)
+        return Estimate(whole(value), low, high)
 
     @cached_property
     def _published(self) -> Estimates:
