@@ -75,8 +75,8 @@ class ScoreNoise(Noise):
         super().__init__(file)
         # The levels are the whole work of a draw: what is too large is refused before a charge.
         with refusing(
-            f"ε = {file.epsilon} is too small for {file.query}: its scores fall too slowly to "
-            "be drawn by; give a larger ε",
+            f"ε = {file.epsilon} is too small for a draw by scores: they fall too slowly; give a "
+            "larger ε",
             ValueError,
         ):
             _ = file.levels
