@@ -186,7 +186,8 @@ class _Grid:
         a, b = (p * kept + (1 - p) * moved for p in point)
         if not self._forbids(a, b):
             return None
-        remap = rational([[kept, 1 - kept], [moved, 1 - moved]])
+        rows = [[kept, 1 - kept], [moved, 1 - moved]]
+        remap = rational(rows)
         return Breach("post-processing", (_pair(*point),), remap, None, _pair(a, b))
 
     def diagonal(self) -> Breach | None:

@@ -532,7 +532,8 @@ def _least(
     # A positive multiplier marks a constraint that the optimum rests on.
     multipliers = np.abs(solution.ineqlin.marginals)
     active = np.array(owners)[multipliers > positive]
-    return float(solution.fun) * unit, tuple(np.unique(active).tolist())
+    places = np.unique(active).tolist()
+    return float(solution.fun) * unit, tuple(places)
 
 
 def _largest(loss: Loss) -> float:

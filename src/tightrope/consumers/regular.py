@@ -445,7 +445,8 @@ def uniform_leakage_bits(graph: AnswerGraph, epsilon: Level) -> float:
     sizes = graph.constant_ball_sizes
     if sizes is not None:
         # Same ball sizes everywhere: Σz = n / Σ_d n_d α^d.
-        return math.log2(graph.size) - log_alpha_sum(level, sizes) / math.log(2)
+        bits = log_alpha_sum(level, sizes) / math.log(2)
+        return math.log2(graph.size) - bits
     z = Phi(graph, level).solve_ones()
     if not z.consistent or z.values.min() < 0:
         raise InputError(
@@ -511,7 +512,8 @@ def _levels(prior: Prior, graph: AnswerGraph, samples: Samples) -> Existence:
 
 def _sampled(parts: list[tuple[Prior, AnswerGraph]], samples: Samples) -> Existence:
     """Sample the smallest entry of y over a product of factors."""
-    systems = [(structure_of(g), np.array(p.probabilities)) for p, g in parts]
+    factors = ((structure_of(g), p.probabilities) for p, g in parts)
+    systems = [(structure, np.array(chances)) for structure, chances in factors]
     for _, pi in systems:
         if pi.min() <= 0:
             raise InputError(

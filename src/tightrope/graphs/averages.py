@@ -259,8 +259,10 @@ class AddRemoveMedians(MedianGraph):
         # 2b is adjacent to b … b + v.
         adjacent = self._reaches(low, high) | self._reaches(high, low)
         # Half of the even node by which the way between two nodes leaves either of them.
-        start = np.where(low % 2 == 0, low // 2, np.minimum(low, top))
-        stop = np.where(high % 2 == 0, high // 2, np.maximum(high - top, 0))
+        reach_low = np.minimum(low, top)
+        reach_high = np.maximum(high - top, 0)
+        start = np.where(low % 2 == 0, low // 2, reach_low)
+        stop = np.where(high % 2 == 0, high // 2, reach_high)
         joined = (stop <= 2 * start) | (2 * stop <= start + top)
         odd = low % 2 + high % 2
         # Two even nodes share the neighbour between their halves; an odd one needs a step to an

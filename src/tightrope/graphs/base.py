@@ -348,7 +348,8 @@ class AnswerGraph(ABC):
         lengths = self.edge_lengths()
         slopes = (edges[:, 1] - edges[:, 0]) / lengths
         e = int(slopes.argmax())
-        return int(edges[e, 0]), int(edges[e, 1]), float(lengths[e])
+        begin, end = edges[e].tolist()
+        return begin, end, float(lengths[e])
 
     def nearby_maxima(self, values: AnyArray) -> AnyArray:
         r"""Return for every node of a box the largest value at the node itself or at a neighbour.

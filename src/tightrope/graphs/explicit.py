@@ -237,7 +237,8 @@ class ExplicitGraph(LabelledGraph):
         labels = [nodes[k] for k in node_order(nodes)]
         place = {label: i for i, label in enumerate(labels)}
         edges = [(place[a], place[b]) for a, b in graph.edges]
-        lengths = [length for _, _, length in graph.edges(data="length", default=1)]
+        lengths_of = graph.edges(data="length", default=1)
+        lengths = [length for _, _, length in lengths_of]
         text = name or str(graph.name or "graph")
         return cls(edges, lengths=lengths, labels=labels, name=text)
 

@@ -40,7 +40,8 @@ class HistogramGraph(AnswerGraph):
         base = (large + small) / small * math.e
         digits = small * math.log10(base)
         check_written(digits, 1, self.name)
-        self.size = comb(self.people + bins - 1, bins - 1)
+        free = bins - 1
+        self.size = comb(self.people + free, free)
 
     # -- numbering ------------------------------------------------------------------------
 

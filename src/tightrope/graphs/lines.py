@@ -173,7 +173,8 @@ class PathPower(AnswerGraph):
     @property
     def degree_range(self) -> Pair:
         """The degrees at the ends and in the middle."""
-        return self.degree(0), self.degree((self.size - 1) // 2)
+        middle = (self.size - 1) // 2
+        return self.degree(0), self.degree(middle)
 
     @property
     def edge_count(self) -> int:
@@ -426,7 +427,8 @@ class BalancedTree(AnswerGraph):
         self.name = name or f"tree({branches},{height})"
         check_written(height * math.log10(branches), height, self.name)
         #: The number of nodes at each depth.
-        self.levels = tuple(self.branches**depth for depth in range(self.height + 1))
+        depths = range(self.height + 1)
+        self.levels = tuple(self.branches**depth for depth in depths)
         self.size = sum(self.levels)
 
     @property

@@ -102,7 +102,8 @@ def folded_cube(dimension: int) -> ExplicitGraph:
     # Flip one bit, or all of them: the opposite corner.
     single = [1 << k for k in range(bits)]
     flips = [*single, 2**bits - 1]
-    edges = [(i, i ^ flip) for i in range(2**bits) for flip in flips if i < i ^ flip]
+    moves = ((i, i ^ flip) for i in range(2**bits) for flip in flips)
+    edges = [(i, j) for i, j in moves if i < j]
     return ExplicitGraph(
         edges, labels=[*itertools.product((0, 1), repeat=bits)], name=name
     )

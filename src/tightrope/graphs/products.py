@@ -638,7 +638,8 @@ class CappedCounts(GridGraph):
         here = np.array(self.digits(i), object) if isinstance(i, int) else self._table
         inside = (here > 0) & (here < self.people)
         below = (inside.astype(here.dtype) + 1).prod(axis=-1)
-        full = np.asarray(here.max(axis=-1) == self.people)
+        most = here.max(axis=-1)
+        full = np.asarray(most == self.people)
         # Without a full count there are 2^k - 1 ways to come, and `below` has the node itself.
         has_no_full = 1 - full.astype(here.dtype)
         return below + (2**self.counts - 2) * has_no_full

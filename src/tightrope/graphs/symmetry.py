@@ -176,7 +176,8 @@ def _from_matrix(pairs: Ints, colours: Ints) -> ColouredGraph:
     symmetric, counts = np.unique(both[is_symmetric], return_counts=True)
     left_out = symmetric[counts.argmax()] if len(symmetric) else -1
     begin, end = np.nonzero(apart & (both != left_out))
-    kinds = np.unique(both[begin, end], return_inverse=True)[1] + 1
+    _, numbers = np.unique(both[begin, end], return_inverse=True)
+    kinds = numbers + 1
     arcs = csr_array((kinds, (begin, end)), shape=(size, size))
     return ColouredGraph(arcs, np.unique(own, return_inverse=True)[1])
 

@@ -107,7 +107,8 @@ def _first_steps(task: Task, width: int) -> int:
     rule = task.consumer.loss.step_rule
     if rule is None:
         return math.ceil(fineness / (2 * FIRST_ERROR))
-    return math.ceil(rule[0] * fineness / math.sqrt(8 * FIRST_ERROR))
+    bends = rule[0] * fineness
+    return math.ceil(bends / math.sqrt(8 * FIRST_ERROR))
 
 
 def _from_coarse_to_fine(task: Task, width: int, stride: int) -> Design:

@@ -354,7 +354,8 @@ class _InteriorPoint:
             # f = A'(target/s - y) - (c - λ - A'y): what the move of the column has to make up for.
             missing = ball.gather(target / ball.slack, self.alpha) - ball.costs
             missing += self.prices[ball.classes][ball.member]
-            shares = np.zeros((len(ball.nodes), len(ball.classes) + 1))
+            class_count = len(ball.classes)
+            shares = np.zeros((len(ball.nodes), class_count + 1))
             shares[np.arange(len(ball.nodes)), ball.member] = 1.0
             shares[:, -1] = missing
             moved = cho_solve_banded((factor, True), shares, check_finite=False)
@@ -391,7 +392,8 @@ class _InteriorPoint:
             by_class = moved[:, :-1] @ change[ball.classes]
             column = moved[:, -1] + by_class
             slack = ball.along(column, self.alpha)
-            y = (target - ball.y * slack) / ball.slack - ball.y
+            wanted = (target - ball.y * slack) / ball.slack
+            y = wanted - ball.y
             primal = min(primal, _length(ball.slack, slack))
             dual = min(dual, _length(ball.y, y))
             steps.append((column, slack, y))

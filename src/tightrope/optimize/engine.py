@@ -345,7 +345,8 @@ def _heavy_columns(
     least = problem.alpha ** float(problem.lengths.min(initial=1))
     blind = float(problem.costs.sum(axis=0).min())
     # A unit that is moved costs at most blind / (1 - α): a tenth of the gap is given away.
-    most = 0.1 * gap * (1 - least) * abs(point.value) / max(abs(blind), 1e-300)
+    size = max(abs(blind), 1e-300)
+    most = 0.1 * gap * (1 - least) * abs(point.value) / size
     # Dropped are the lightest columns whose heights together stay within that.
     lightest = np.argsort(heights)
     heavy = np.sort(lightest[np.cumsum(heights[lightest]) > most])

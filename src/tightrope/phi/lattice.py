@@ -164,7 +164,8 @@ class LatticeStructure(Structure):
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by Fourier transforms."""
         if x.ndim > 1:
-            return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
+            columns = [self.apply(alpha, column) for column in x.T]
+            return np.stack(columns, axis=1)
         kernel = self._kernel(alpha, self._box, x.dtype)
         return self._filter(x, kernel, self._box)
 
@@ -183,7 +184,8 @@ class LatticeStructure(Structure):
     def solve(self, alpha: float, b: Floats) -> Floats:
         """Solve iteratively to a relative residual of ``tolerance``."""
         if b.ndim > 1:
-            return np.stack([self.solve(alpha, column) for column in b.T], axis=1)
+            columns = [self.solve(alpha, column) for column in b.T]
+            return np.stack(columns, axis=1)
         floor = self._floor(alpha)
         if floor is None and self._small is not None:
             return self._small.solve(alpha, b)
@@ -334,7 +336,8 @@ class PlaneStructure(LatticeStructure):
     def apply(self, alpha: Alpha, x: AnyArray) -> AnyArray:
         r"""Return :math:`\Phi x` by recurrences along the diagonals."""
         if x.ndim > 1:
-            return np.stack([self.apply(alpha, column) for column in x.T], axis=1)
+            columns = [self.apply(alpha, column) for column in x.T]
+            return np.stack(columns, axis=1)
         place, shape = self._diagonals
         rate = x.dtype.type(alpha)
         wave = np.zeros(shape, x.dtype)
@@ -430,7 +433,8 @@ class ShortRows:
             inside = column >= 0
             all_three = np.broadcast_arrays(row, column, entry)
             entries.append([part[inside] for part in all_three])
-        self._entries = [np.concatenate(parts) for parts in zip(*entries, strict=True)]
+        columns = zip(*entries, strict=True)
+        self._entries = [np.concatenate(parts) for parts in columns]
 
     def combined(self, alpha: float, b: Floats) -> Floats:
         """Return what is done to a right-hand side."""
@@ -490,13 +494,17 @@ def _weights(alpha: float) -> tuple[Floats, Floats]:
         for step in itertools.product((-1, 1), repeat=2):
             # A factor 1 - αU^{±1} or 1 - αV^{±1}; near an edge only those that lead away from it.
             if zones[0] * step[0] <= 0 and zones[1] * step[1] <= 0:
-                rows = rows - rate * np.roll(rows, (2 * MARGIN + 1) * step[0] + step[1])
-        combined_rows.append(rows / (1 - rate) ** (2 if 0 in zones else 1))
+                shift = (2 * MARGIN + 1) * step[0] + step[1]
+                rows = rows - rate * np.roll(rows, shift)
+        power = 2 if 0 in zones else 1
+        combined_rows.append(rows / (1 - rate) ** power)
     combined = np.stack(combined_rows)
     far = np.abs(STEPS[:, None] - STEPS).max(axis=2)
-    short = combined @ (rate ** np.arange(2 * MARGIN + 1))[far]
+    powers = rate ** np.arange(2 * MARGIN + 1)
+    short = combined @ powers[far]
     # Entries that vanish are round-off of the sum of absolute values.
-    zero = 8 * np.finfo(np.longdouble).eps * np.abs(combined).sum(axis=1, keepdims=True)
+    sizes = np.abs(combined).sum(axis=1, keepdims=True)
+    zero = 8 * np.finfo(np.longdouble).eps * sizes
     short[np.abs(short) <= zero] = 0
     return combined.astype(np.float64), short.astype(np.float64)
 
@@ -545,7 +553,8 @@ def symbol_floor(
     """
     if all(width == 1 for width in widths) and len(widths) <= 2:
         root = alpha ** (1 / len(widths))
-        return float(((1 - root) / (1 + root)) ** len(widths))
+        share = (1 - root) / (1 + root)
+        return float(share ** len(widths))
     # The first power cut off is at most ``cut`` alone.
     axes = len(widths)
     reach = 1 + int(math.log(cut) / math.log(alpha))

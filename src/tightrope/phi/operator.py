@@ -298,7 +298,8 @@ class Phi:
         """
         unit = float(np.finfo(np.float64).eps)
         largest = max(1.0, float(np.abs(b).max()))
-        rounding = units * unit * float(self._weight(x).max())
+        weight = float(self._weight(x).max())
+        rounding = units * unit * weight
         return max(share * largest, rounding)
 
     def _error(self, x: AnyArray, rest: AnyArray, units: int = 64) -> float | None:
@@ -315,7 +316,8 @@ class Phi:
         weight = float(np.linalg.norm(self._weight(x)))
         rounding = unit * steps * weight
         residual = float(np.linalg.norm(rest.astype(np.float64)))
-        doubles = float(np.abs(x).max()) * float(np.finfo(np.float64).eps)
+        unit_of_doubles = float(np.finfo(np.float64).eps)
+        doubles = float(np.abs(x).max()) * unit_of_doubles
         # |x - x*|_∞ ≤ |Φ^{-1}|_2 (|b - Φx|_2 + its rounding), and x is rounded to doubles
         return norm * (residual + rounding) + doubles
 
@@ -340,7 +342,8 @@ class Phi:
             positive, left = nonnegative(matrix, b)
             if np.abs(left).max() <= allowed:
                 chosen = positive
-        residual = float(np.abs(b - matrix @ chosen).max())
+        rest = np.abs(b - matrix @ chosen)
+        residual = float(rest.max())
         words = f"eigenvectors; Φ is singular, {kernel.shape[1]} free directions"
         return Solution(
             frozen(chosen), residual, None, words, frozen(kernel), consistent

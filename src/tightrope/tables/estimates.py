@@ -73,7 +73,8 @@ class Estimates:
         if largest < 1 << 53 and below < 1 << 53:
             return whole.astype(np.float64) / below
         # Beyond it Python divides integers with correct rounding; NumPy would round twice.
-        quotients = np.array([n / below for n in whole.flat], np.float64)
+        exact_quotients = [n / below for n in whole.flat]
+        quotients = np.array(exact_quotients, np.float64)
         return quotients.reshape(whole.shape)
 
     def exact(

@@ -139,8 +139,10 @@ class _Group:
         # 1 − e^{iψ} = −2i sin(ψ/2) e^{iψ/2}, which keeps its digits near ψ = 0.
         turn = -2j * np.sin(angles / 2) * np.exp(0.5j * angles)
         # E e^{iψN} = ((1 − up)/(1 − up e^{iψ}))^n ((1 − down)/(1 − down e^{−iψ}))^n
-        rises: Complexes = np.log1p(self.up * turn / (1 - self.up))
-        falls: Complexes = np.log1p(self.down * turn.conj() / (1 - self.down))
+        up = self.up * turn / (1 - self.up)
+        down = self.down * turn.conj() / (1 - self.down)
+        rises: Complexes = np.log1p(up)
+        falls: Complexes = np.log1p(down)
         return -self.n * (rises + falls)
 
     def log_mgf(self, tilt: float) -> float:
@@ -234,7 +236,8 @@ def _tilt(part: TableNoise, theta: float) -> _Tilted | None:
     groups = _groups(part, theta, -low)
     assert groups is not None  # low is inside the interval where it exists
     # E[e^{θX} | Σz = 0] = E e^{θX} · P_θ(Σz = 0) / P(Σz = 0)
-    log_mgf = _from_plain(part, groups) + _log_zero(groups) - _plain_log_zero(part)
+    tilted = _from_plain(part, groups) + _log_zero(groups)
+    log_mgf = tilted - _plain_log_zero(part)
     return _Tilted(groups, log_mgf, True)
 
 
@@ -262,7 +265,8 @@ def _groups(part: TableNoise, theta: float, shift: float) -> tuple[_Group, ...] 
 def _from_plain(part: TableNoise, groups: Iterable[_Group]) -> float:
     """Return the logarithm of the generating function at the tilts of the groups."""
     # log (1 − e^{−rate})² / ((1 − up)(1 − down)) for each cell
-    plain = 2 * math.log(-math.expm1(-part.rate))
+    one_less = -math.expm1(-part.rate)
+    plain = 2 * math.log(one_less)
     gained = []
     for group in groups:
         cell = plain - math.log1p(-group.up) - math.log1p(-group.down)
@@ -350,7 +354,9 @@ class _Convolution:
         def gained(u: float) -> float:
             return self._log_mgf(theta + u) - self.log_mgf
 
-        low, high = _window(gained, self.limit - theta, self.limit + theta, 12)
+        least = self.limit - theta
+        most = self.limit + theta
+        low, high = _window(gained, least, most, 12)
         coefficients = [term.coefficient for term in terms]
         for groups in hard:
             coefficients += [g.coefficient for g in groups if g.coefficient]

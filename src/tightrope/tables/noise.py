@@ -125,7 +125,8 @@ class Relation:
         halves = epsilons / scales / 2
         precision = 2 * np.sinh(halves) ** 2
         slope = np.sinh(epsilons / scales) / scales
-        joint = (cells >= 2) & (cells <= self.joint_cells) & (widths == 1)
+        is_joint_size = (cells >= 2) & (cells <= self.joint_cells)
+        joint = is_joint_size & (widths == 1)
         if joint.any():
             precision[joint], slope[joint] = _joint_precisions(
                 epsilons[joint], tuple(cells[joint].tolist())
@@ -196,7 +197,8 @@ def _joint_precisions(
     variance = mean * (1 + odds)
     skew = variance * (1 + 2 * odds)
     k = np.arange(max(cells))
-    weights = np.exp(_log_squares(cells) - epsilons[:, None] * k)
+    log_weights = _log_squares(cells) - epsilons[:, None] * k
+    weights = np.exp(log_weights)
     weights /= weights.sum(axis=1, keepdims=True)
     first = weights @ k
     from_first = k - first[:, None]

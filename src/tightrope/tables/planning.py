@@ -285,7 +285,8 @@ class JobPlan:
         weights = np.zeros([level + 1 for level in levels])
         measure = self.measured[place].measure
         for below in np.ndindex(weights.shape):
-            weights[below] = self.averages.get((measure, below), {}).get(place, 0)
+            of_table = self.averages.get((measure, below), {})
+            weights[below] = of_table.get(place, 0)
         return weights / GRAIN
 
     @functools.cached_property
@@ -299,7 +300,8 @@ class JobPlan:
     def error(self) -> float:
         """The root of the weighted mean of the published tables' mean squares."""
         weights = np.array([table.weight for table in self.job.tables])
-        return float(np.sqrt(weights @ self.mean_squares / weights.sum()))
+        total = weights @ self.mean_squares
+        return float(np.sqrt(total / weights.sum()))
 
     @property
     def largest(self) -> float:
@@ -385,7 +387,8 @@ def split_error(job: Job, epsilon: Level) -> float:
     for table, alone in zip(job.tables, split_plans(job, epsilon), strict=True):
         if alone is not None:
             total += table.weight * alone.mean_squares[0]
-    return math.sqrt(total / sum(table.weight for table in job.tables))
+    weight = sum(table.weight for table in job.tables)
+    return math.sqrt(total / weight)
 
 
 def least_epsilon(
@@ -438,7 +441,8 @@ def least_epsilon(
 def _three_digits_up(number: float) -> Fraction:
     """Return a decimal of four digits that is at least a positive number."""
     place = 3 - math.floor(math.log10(number))
-    return Fraction(math.ceil(number * 10.0**place)) / Fraction(10) ** place
+    rounded_up = math.ceil(number * 10.0**place)
+    return Fraction(rounded_up) / Fraction(10) ** place
 
 
 def _again(best: JobPlan, level: Epsilon, job: Job) -> JobPlan:
