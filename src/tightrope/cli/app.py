@@ -33,7 +33,7 @@ _UNBROKEN = "\u2011"
 _Context: Any = TyperCommand.context_class
 
 
-class Lines(_Context.formatter_class):  # type: ignore[misc]
+class UnbrokenHelp(_Context.formatter_class):  # type: ignore[misc]
     """Help whose lines are broken at blanks only: names of options stay in one piece."""
 
     def write_text(self, text: str) -> None:
@@ -53,7 +53,7 @@ class Lines(_Context.formatter_class):  # type: ignore[misc]
 class HelpContext(_Context):  # type: ignore[misc]
     """Where a command's help is written."""
 
-    formatter_class = Lines
+    formatter_class = UnbrokenHelp
 
 
 class CommandSections(TyperGroup):
