@@ -192,14 +192,23 @@ class Disclosure:
         )
 
 
+def _ratio_text(epsilon: Fraction | float) -> str:
+    """Write e^ε for people, rounded up.
+
+    >>> _ratio_text(Fraction(1, 3)), _ratio_text(math.log(3)), _ratio_text(40)
+    ('1.4', '3', 'e^ε')
+    """
+    # Beyond e^40 a number says nothing.
+    if epsilon >= 40:
+        return "e^ε"
+    # e^ln(3) is computed as 3.0000000000000004, which would be rounded up to 3.01.
+    accuracy = 1e-12
+    return bound_text(math.exp(epsilon) * (1 - accuracy), 3)
+
+
 def sp_800_226(disclosure: Disclosure) -> dict[str, str]:
     """Answer the factors of NIST SP 800-226, from the guarantee down to what it rests on."""
-    # Beyond e^40 a number says nothing.
-    most = (
-        bound_text(math.exp(disclosure.epsilon), 3)
-        if disclosure.epsilon < 40
-        else "e^ε"
-    )
+    most = _ratio_text(disclosure.epsilon)
     # NIST distinguishes pure and approximate differential privacy.
     variant = "approximate" if disclosure.delta else "pure"
     confidence = f"{float(disclosure.plan.confidence) * 100:.4g} %"

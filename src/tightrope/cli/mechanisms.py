@@ -140,14 +140,14 @@ def analyse(loaded: Loaded, *, prior: str = "uniform") -> None:
 
     general = {True: "yes", False: "no", None: "not defined"}[found.maximally_general]
     coefficient = (
-        "too large to compute" if found.dobrushin is None else f"{found.dobrushin:.9g}"
+        "too large to compute" if found.dobrushin is None else f"{found.dobrushin:.6g}"
     )
     rows = {
-        "utility": f"{found.utility:.9g}",
-        "min-entropy leakage": f"{found.min_entropy_leakage_bits:.9g} bits",
-        "min-capacity": f"{found.min_capacity_bits:.9g} bits",
-        "Shannon leakage": f"{found.shannon_leakage_bits:.9g} bits",
-        "smallest ε": f"{found.epsilon:.9g}",
+        "utility": f"{found.utility:.6g}",
+        "min-entropy leakage": f"{found.min_entropy_leakage_bits:.6g} bits",
+        "min-capacity": f"{found.min_capacity_bits:.6g} bits",
+        "Shannon leakage": f"{found.shannon_leakage_bits:.6g} bits",
+        "smallest ε": f"{found.epsilon:.6g}",
         "maximally general": general,
         "Dobrushin utility": coefficient,
         **answer_order(graph),
@@ -206,14 +206,14 @@ def curve(
         "rows": rows,
     }
 
-    texts = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.9g}"}
+    texts = {f"ε for δ = {wanted:g}": f"{data['epsilon']:.6g}"}
     if times > 1:
         with progress_bar("composing"):
             # Composed by the privacy loss of the curve: tighter than n·ε for δ > 0.
             all_of_them = optimal_composition([(found, times)]).epsilon(wanted)
         data["together"] = None if all_of_them is None else float(all_of_them)
         texts[f"ε of {times} releases"] = (
-            "none is enough" if all_of_them is None else f"{data['together']:.9g}"
+            "none is enough" if all_of_them is None else f"{data['together']:.6g}"
         )
     if plot is not None:
         curves = {"this mechanism": found}
@@ -293,7 +293,7 @@ def remap(
         rows["…"] = f"{len(guesses) - most} more (see --json)"
     if "guess" in data:
         rows["guess from the receipt"] = str(data["guess"])
-    rows["expected loss"] = f"{found.expected_loss:.9g}"
+    rows["expected loss"] = f"{found.expected_loss:.6g}"
     rows |= answer_order(loaded.query.graph)
     tell(data, f"{loaded.name}, prior {prior}, loss {loss}", rows)
 
@@ -311,7 +311,7 @@ def derive(
 
     Mechanism files and CSV matrices of fractions are decided exactly. The counterexample is a
     prior and a gain function under which a consumer gains strictly more from FILE1. Files round
-    probabilities to integers: where no more than that stands between FILE1 and a remap of FILE2,
+    probabilities to integers: where only that rounding separates FILE1 from a remap of FILE2,
     the answer says "derivable up to rounding", with the distance.
 
     Parameters
@@ -379,7 +379,7 @@ def derive(
             lines = [
                 f"{first} is derivable from {second} up to rounding ({size:.1g}) by this remap:",
                 near.remap.table(),
-                f"With the weights as they stand in the files it is not ({how}): a {whose} gains "
+                f"With the exact weights of the files it is not ({how}): a {whose} gains "
                 f"{float(won.margin):.1g} more from the first. --json shows the gains.",
             ]
         else:
@@ -387,8 +387,8 @@ def derive(
                 f"{first} is not derivable from {second} ({how}): some row differs by {size:.3g} "
                 "in total variation from the nearest remap found, and by at least "
                 f"{float(won.margin):.3g} from any.",
-                f"A {whose} gains {float(won.first):.9g} from the first and at most "
-                f"{float(won.second):.9g} from the second. --json shows the gains.",
+                f"A {whose} gains {float(won.first):.6g} from the first and at most "
+                f"{float(won.second):.6g} from the second. --json shows the gains.",
             ]
     tell(data, lines=lines)
 
@@ -445,7 +445,7 @@ def sharpen(
         "first answer": f"ε = {first.epsilon}",
         "both answers": f"ε = {second.epsilon}, proved in integers",
         "pairs of outputs": str(
-            data["outputs"] or "by rule, for any number of answers"
+            data["outputs"] or "in closed form, for any number of answers"
         ),
         "first answer in the pair": f"exactly as in {coarse.name}",
         "finer answer in the pair": f"within {data['distance']:.1g} of {fine.name}",
@@ -471,9 +471,9 @@ def _best_pair(coarse: Mechanism, fine: Mechanism, out: Path | None) -> None:
     rows = {
         "first answer": f"ε = {coarse.epsilon}, exactly as in its file",
         "both answers": f"ε = {fine.epsilon}, proved in integers",
-        "finer answer": f"{loss} loss {float(found.loss):.9g}",
-        "no such pair below": f"{found.bound:.9g}, by linear programs in floats",
-        "a single answer": f"{loss} loss {found.single:.9g} at ε = {fine.epsilon}",
+        "finer answer": f"{loss} loss {float(found.loss):.6g}",
+        "no such pair below": f"{found.bound:.6g}, by linear programs in floats",
+        "a single answer": f"{loss} loss {found.single:.6g} at ε = {fine.epsilon}",
     }
     title = f"best finer answer to {coarse.query}, all answers equally likely"
     tell(data, title, rows, [] if out is None else [f"Written to {out}."])
@@ -891,10 +891,10 @@ def interval(
     try:
         # The worst case over all true answers, known before any release.
         errors = noise.error(confidence)
-        errors_text = ", ".join(f"{float(error):.10g}" for error in errors)
+        errors_text = ", ".join(f"{float(error):.6g}" for error in errors)
         data["error"] = [float(error) for error in errors]
         rows["error of every answer, at most"] = (
-            f"{errors_text} ({float(found.confidence * 100):.10g} %)"
+            f"{errors_text} ({float(found.confidence * 100):.6g} %)"
         )
     except InputError:  # answers that are not numbers have no error
         pass

@@ -969,9 +969,10 @@ class Analysis:
         lines = [
             f"A consumer who makes the best guess from the output (the best remap) is correct "
             f"{100 * self.utility:.4g} % of the time.",
-            f"One guess becomes 2^{self.min_entropy_leakage_bits:.6g} times better by the output, "
-            f"at most 2^{self.min_capacity_bits:.6g} times for any prior.",
-            f"The output carries {self.shannon_leakage_bits:.6g} bits about the true answer.",
+            f"The output makes a correct guess {_times(self.min_entropy_leakage_bits)} times as "
+            f"likely, and about {_times(self.min_capacity_bits)} times with the prior for which "
+            "it helps most.",
+            f"The output carries {self.shannon_leakage_bits:.3g} bits about the true answer.",
             "Some output rules an answer out that its neighbour allows: no ε holds."
             if level is None
             else f"The smallest ε that holds is {level}.",
@@ -982,6 +983,16 @@ class Analysis:
                 f"in {-100 * self.dobrushin:.4g} % of cases (minus the Dobrushin utility)."
             )
         return (*lines, general[self.maximally_general])
+
+
+def _times(bits: float) -> str:
+    """Write 2^bits as a factor that people read, and a huge one as a power.
+
+    >>> _times(1.0), _times(2.54), _times(3489)
+    ('2', '5.82', '2^3489')
+    """
+    longest = math.log2(999)
+    return f"{2**bits:.3g}" if bits <= longest else f"2^{bits:.4g}"
 
 
 def analyse(

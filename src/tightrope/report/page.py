@@ -16,7 +16,7 @@ import numpy as np
 
 from tightrope.channels import UnboundedNoise
 from tightrope.errors import TightropeError, TooLarge
-from tightrope.leakage.bounds import explain
+from tightrope.leakage.bounds import explain, rounded_up
 from tightrope.leakage.measures import analyse
 from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
@@ -210,7 +210,7 @@ def _head(design: Design) -> str:
     return (
         f"<h1>Mechanism for {escape(design.graph.name)}</h1>"
         f"<p>Privacy level ε = {escape(str(design.epsilon))}: any output is at most "
-        f"{_number(math.exp(float(design.level)))} times as likely under one answer as under a "
+        f"{rounded_up(math.exp(float(design.level)))} times as likely under one answer as under a "
         f"neighbouring one.</p><p>{escape(design.claim)}</p>"
     )
 
@@ -332,7 +332,7 @@ def _proofs(design: Design) -> str:
 def _number(value: Any) -> str:
     # Added to 0, minus zero is zero.
     return str(
-        np.format_float_positional(0.0 + float(value), 9, fractional=False, trim="-")
+        np.format_float_positional(0.0 + float(value), 6, fractional=False, trim="-")
     )
 
 

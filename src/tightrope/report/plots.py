@@ -127,7 +127,7 @@ def plot_graph(
     centre
         The node that distances are counted from.
     limit
-        Most answers to draw: 120 by default, and 31 when they stand in a row.
+        Most answers to draw: 120 by default, and 31 when they are in a row.
     places
         A point for each answer, when the graph should be laid out in a certain way.
 
@@ -439,7 +439,7 @@ def plot_tradeoff(curves: Mapping[str, TradeOff], ax: Axes | None = None) -> Axe
     [2, 3, 4]
     """
     axes = new_axes(4.8, 4.8) if ax is None else ax
-    axes.plot([0, 1], [1, 0], color="0.7", linewidth=0.8, label="nothing is told")
+    axes.plot([0, 1], [1, 0], color="0.7", linewidth=0.8, label="no information")
     styles = zip(strokes(len(curves)), curves.items(), strict=True)
     for stroke, (name, curve) in styles:
         xs, ys = zip(*curve.corners, strict=True)

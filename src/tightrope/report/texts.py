@@ -103,8 +103,8 @@ def regularity_rows(found: Regularity) -> dict[str, str]:
     return {
         "ε-regular": ("yes" if found.regular else "no") + sure,
         "smallest entry of y": f"{found.margin:.6g}",
-        "utility of any mechanism": f"≤ {found.utility_bound:.9g}",
-        "leakage of any mechanism": f"≤ {found.leakage_bound_bits:.9g} bits",
+        "utility of any mechanism": f"≤ {found.utility_bound:.6g}",
+        "leakage of any mechanism": f"≤ {found.leakage_bound_bits:.6g} bits",
     }
 
 
@@ -112,7 +112,7 @@ def design_rows(found: Design) -> dict[str, str]:
     """Say what a design loses, how good that is beside a bound and beside usual noise, and why."""
     rows = {}
     if found.many:
-        rows["worst regret"] = f"{found.worst_regret:.9g}"
+        rows["worst regret"] = f"{found.worst_regret:.6g}"
         for one in found.as_dict()["consumers"]:
             rows[f"consumer {one['name']}"] = (
                 f"loses {one['expected_loss']:.6g}, at best {one['optimum']:.6g}: "
@@ -120,17 +120,17 @@ def design_rows(found: Design) -> dict[str, str]:
             )
     else:
         whose = "loss, worst answer" if found.consumer.risk_averse else "expected loss"
-        rows[whose] = f"{found.expected_loss:.9g}"
+        rows[whose] = f"{found.expected_loss:.6g}"
         if found.limit is not None:
-            rows["an attacker guesses"] = f"with probability {found.vulnerability:.9g}"
+            rows["an attacker guesses"] = f"with probability {found.vulnerability:.6g}"
         elif found.consumer.loss.is_binary:
-            rows["right answer"] = f"with probability {found.utility:.9g}"
+            rows["right answer"] = f"with probability {found.utility:.6g}"
     # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
     rounding = 1e-12
     # -0 or -1e-17 would look like a negative loss.
     bound = 0.0 if -rounding < found.bound < 0 <= found.value else found.bound
     what = "mechanism" if found.limit is None else found.minimised
-    rows[f"no {what} below"] = f"{bound:.9g}  (gap {found.gap:.2g})"
+    rows[f"no {what} below"] = f"{bound:.6g}  (gap {found.gap:.2g})"
     rows |= {
         f"{name} noise": _compared(value, found)
         for name, value in found.baselines.items()
@@ -144,12 +144,12 @@ def _compared(value: float, found: Design) -> str:
     rounding = 1e-9
     # Equal up to round-off: neither better nor worse.
     if abs(lost) <= rounding * max(abs(value), 1e-300):
-        return f"{value:.9g}  (as good)"
+        return f"{value:.6g}  (as good)"
     # A percentage of a loss of 0 has no meaning.
     if found.value <= 0:
-        return f"{value:.9g}"
+        return f"{value:.6g}"
     share = 100 * abs(lost) / found.value
-    return f"{value:.9g}  ({share:.3g} % {'worse' if lost > 0 else 'better'})"
+    return f"{value:.6g}  ({share:.3g} % {'worse' if lost > 0 else 'better'})"
 
 
 def score_hint(text: str | None) -> str | None:

@@ -85,6 +85,16 @@ def test_numbers_are_those_of_the_design() -> None:
     assert "at most 0.416 of 1 bit" in text
 
 
+def test_numbers_are_short_enough_to_be_read() -> None:
+    text = read(html_report(design("sum(4,2)", 1))).text
+    # 2.7182… is rounded up, because it is a bound.
+    assert "at most 2.72 times as likely" in text
+    digits = [
+        number.replace(".", "").lstrip("0") for number in re.findall(r"\d+\.\d+", text)
+    ]
+    assert 3 <= max(map(len, digits)) <= 6
+
+
 def test_a_risk_averse_reader() -> None:
     graph = tr.query("choice(4)").graph
     found = design(graph, 1, Consumer.of(graph, support="0..2", loss="binary"))
