@@ -108,8 +108,8 @@ def targets_section(results: Mapping[str, Mapping[str, Any]]) -> str:
     reached = sum(one.verdict == REACHED for one in verdicts)
     lines = [
         "## Targets\n",
-        f"What was asked of each part before it was built: {reached} of {len(verdicts)} reached. "
-        "A ratio is that of the table below; of several rows the worst counts.\n",
+        f"Targets set for each part before it was built: {reached} of {len(verdicts)} reached. "
+        "Ratios are those of the tables below; of several rows the worst counts.\n",
         "| subject | target | asked | measured | verdict |",
         "|---|---|---|---|---|",
     ]
@@ -204,7 +204,7 @@ def limits_section(
     """Return our slowest rows, each with what limits it."""
     lines = [
         "## Where the limits are\n",
-        "The five slowest of our own rows, and what limits them.\n",
+        "The five slowest rows of Tightrope, and what limits each.\n",
     ]
     for key, what, text in slowest(results):
         lines.append(f"- **{what}: {text}.** {limits.get(key, 'Not yet profiled.')}")

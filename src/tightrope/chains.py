@@ -19,8 +19,8 @@ with non-negative factors, so it is private too. Where the files derive up to ro
 made smaller by a share until R is private: :math:`W_1` keeps to a smaller level than is asked for,
 and its share pays for the rounding errors.
 
-Noise without ends on a count has no list of weights, and its pair is proved by rule at any size:
-:mod:`tightrope.certify.theorems.sharpened`.
+Noise without ends on a count has no list of weights, and its pair is proved in closed form at any
+size: :mod:`tightrope.certify.theorems.sharpened`.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class PairProof:
         marginal is exactly the coarse mechanism. ``None`` where there is no such pair.
     fine_distance
         The largest total variation between a row of the fine marginal and of the fine mechanism,
-        exact (by rule: at most that, but for the rounding of the fine file); for a refused pair
-        that of the nearest remap and the coarse mechanism.
+        exact (in closed form: at most that, but for the rounding of the fine file); for a refused
+        pair that of the nearest remap and the coarse mechanism.
     reason
         Why there is no such pair; empty where there is one.
     """

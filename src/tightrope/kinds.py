@@ -46,7 +46,7 @@ class NamedKind:
 
     @property
     def numbers(self) -> int | None:
-        """How many numbers stand in the brackets; ``None`` for any number."""
+        """How many numbers are in the brackets; ``None`` for any number."""
         inside = self.form.partition("(")[2]
         return None if "…" in inside else len(inside.split(",")) if inside else 0
 

@@ -99,7 +99,7 @@ def prove(
     if isinstance(design.channel, UnboundedNoise) and isinstance(
         design.certificate, Certificate
     ):
-        # Of noise on a lattice a file proves what follows by rule, and no list of prices.
+        # Of noise on a lattice a file proves what follows in closed form, and no list of prices.
         design = find_design(design.graph, design.level, design.consumer, "unbounded")
     channel, guess_of = _stored(design)
     return certify(

@@ -6,7 +6,7 @@ What is read::
     arguments  = argument { "," argument }
     name       = letter { letter | digit | "_" }
 
-Blanks may stand between the parts. Every error points at the first character that does not fit.
+Blanks are allowed between the parts. Every error points at the first character that does not fit.
 Numbers are read exactly: a float is the decimal that prints as it, so ``0.1`` is 1/10.
 """
 

@@ -44,7 +44,7 @@ def mechanism_for(
     """Return a verified mechanism for one draw of a question; without ends if it may have none."""
     near = draw.neighbours
     # Scores need no design: the mechanism is a formula, verified in milliseconds.
-    if draw.by_score:  # made by rule, without a search
+    if draw.by_score:  # made in closed form, without a search
         return checked_mechanism(by_score(draw.query, level, near.value))
     question = query_of(draw.query, neighbours=near)
     if draw.delta:
@@ -151,7 +151,7 @@ def cached_mechanism(
 
 
 def drawn_from(receipt: Mapping[str, Any]) -> list[Noise | None]:
-    """Return the mechanisms that a receipt names, made by rule or found in the cache.
+    """Return the mechanisms that a receipt names, made in closed form or found in the cache.
 
     Their digests are those of the receipt: they were verified when the answer was drawn.
     """

@@ -232,7 +232,7 @@ class Proof:
           on edges bounds binary utility by the sum of :math:`\Phi^{-1}v`; the judge computes it.
         * ``stretched``: prices for the ends of a line with a uniform prior, times the number of
           answers, in units of a step; in between the last one goes on.
-        * ``unbounded``: the bounds by rule of noise on a lattice.
+        * ``unbounded``: the bounds in closed form of noise on a lattice.
     prices
         :math:`\lambda`, or y for ``phi``: one number for each answer.
     arcs
@@ -534,8 +534,8 @@ def certify_sharpened(coarse: Mechanism, epsilon: Level) -> Mechanism:
     # The theorem of the pair is about a line with steps of 1, where layers are the weights.
     if noise is None or noise.lattice.form != "line" or noise.lattice.width != 1:
         raise InputError(
-            "a finer number is proved by rule after noise without ends on one count, not after "
-            f"{coarse.kind} weights for {coarse.query}"
+            "a finer number is proved in closed form after noise without ends on one count, not "
+            f"after {coarse.kind} weights for {coarse.query}"
         )
     if level.ratio <= coarse.ratio:
         raise InputError(

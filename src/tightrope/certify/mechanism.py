@@ -73,7 +73,7 @@ def canonical_text(asked: Query) -> str | None:
 
 
 def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
-    """Return an answer graph as the judge reads it: by rule where it may and has one, else listed.
+    """Return an answer graph as the judge reads it: implicit if allowed and possible, else listed.
 
     >>> from tightrope.graphs import CartesianProduct, Clique, Cycle
     >>> judged_graph(Cycle(7)).form, judged_graph(CartesianProduct([Clique(4)] * 2)).form
@@ -115,7 +115,7 @@ def judged_graph(graph: AnswerGraph, by_rule: bool = True) -> judge.Graph:
 
 
 def graph_sides(graph: AnswerGraph) -> tuple[str, tuple[tuple[int, int], ...]] | None:
-    """Return form and sides of a graph that the judge knows by rule, else ``None``.
+    """Return form and sides of a graph that the judge knows implicitly, else ``None``.
 
     >>> from tightrope.graphs import Clique, PathPower
     >>> graph_sides(PathPower(751, 5)), graph_sides(Clique(4))

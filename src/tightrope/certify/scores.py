@@ -7,7 +7,7 @@ how much. Each value gets a score, which one person can move by a little only, a
 random order, the first one that is accepted, with a probability that falls by p/q for each step
 that the score is below the best.
 
-The judge proves privacy by rule: see *Scores* in :mod:`tightrope.certify.judge`.
+The judge proves privacy by a theorem: see *Scores* in :mod:`tightrope.certify.judge`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Drawn one by one, each of m quantiles has a part of ε only. But one person move
 together: who comes in moves those beyond by one, and no other. A draw of the whole tuple pays
 for that once.
 
-The judge proves privacy by rule: see :mod:`tightrope.certify.theorems.tuples`.
+The judge proves privacy by a theorem: see :mod:`tightrope.certify.theorems.tuples`.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ class LimitCertificate:
 
 @dataclass(frozen=True, eq=False)
 class UnboundedCertificate:
-    r"""What is proved about noise on a lattice, by rule.
+    r"""What is proved about noise on a lattice, in closed form.
 
     Parameters
     ----------

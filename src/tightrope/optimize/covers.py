@@ -58,7 +58,7 @@ def with_cover(task: Task, design: Design) -> Design:
 
 
 def _least_wrong(task: Task) -> float | None:
-    """Return what a wrong guess costs at least, of losses by rule."""
+    """Return what a wrong guess costs at least, of implicit losses."""
     loss = task.consumer.loss
     if loss.guess_count != task.graph.size or task.graph.has_lengths:
         return None

@@ -378,7 +378,7 @@ def _lost(task: Task, noise: Channel, guess: Ints) -> Floats:
 
 
 def _simple_noise(task: Task) -> dict[str, _Simple]:
-    """Return simple noise with the best remap, by its name; of many answers by rule."""
+    """Return simple noise with the best remap, by its name; of many answers in closed form."""
     loss = task.consumer.loss
     if _is_listed(task):
         noises = compared(task.graph, task.epsilon, lambda noise: noise)

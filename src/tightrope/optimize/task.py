@@ -136,7 +136,7 @@ class Task:
 
     @functools.cached_property
     def least_losses(self) -> Floats:
-        r""":math:`\min_k \ell(i,k)`, below which nobody is; a loss by rule is 0 at the answer."""
+        r""":math:`\min_k \ell(i,k)`, below which nobody is; an implicit loss is 0 at the answer."""
         loss = self.consumer.loss
         if isinstance(loss, MatrixLoss):
             return np.asarray(loss.matrix().min(axis=1))

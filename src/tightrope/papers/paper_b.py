@@ -355,7 +355,7 @@ def _product_and_sum() -> Computed:
     """joining m of r outputs: leakage is at most that of the joined channel times r/v^ℓ
 
     A sum of logarithms is meant: at most that of the joined channel plus log2(r/v^ℓ). The product
-    fails for this channel with three outputs; the bound of the proposition stands.
+    fails for this channel with three outputs; the bound of the proposition holds.
     """
     lift = 0.1
     rows = np.full((4, 3), (1 - lift) / 3) + np.vstack(

@@ -632,7 +632,7 @@ def checked_path(path: str) -> str:
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file")
     if not path.isprintable():
-        # It would stand in SQL, and fail there after the charge.
+        # In SQL it would fail, after the charge.
         raise InputError(
             f"{path!a}: a path must be plain text: give the file another name"
         )

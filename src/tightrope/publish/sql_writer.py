@@ -235,7 +235,7 @@ def _select(
     is_quick
         Whether only rows of people with too many of them are numbered.
     has_whole_keys
-        Whether people are told apart by whole numbers, not by texts.
+        Whether people are distinguished by whole numbers, not by texts.
     """
     table = shape.table
     read = [column.name for column in shape.columns]

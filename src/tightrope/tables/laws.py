@@ -531,7 +531,7 @@ def error_law(
         The plan that the cells are published by.
     cells
         A cell as (columns, classes), or several with their coefficients: a difference has 1 and −1.
-        Classes stand in the order of the domain's columns, as in published tables.
+        Classes are in the order of the domain's columns, as in published tables.
     measure
         What the table adds up.
 

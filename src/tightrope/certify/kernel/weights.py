@@ -67,7 +67,7 @@ class AnyWeights(Part):
 
 
 class Weights(AnyWeights):
-    """Integer weights ``W[i,o]`` with rows of sum ``2^bits`` on a graph, listed or by rule."""
+    """Integer weights ``W[i,o]`` with rows of sum ``2^bits`` on a graph, listed or implicit."""
 
     # Yields blocks of columns, each with the number of its first output.
     columns: ClassVar[Any]

@@ -221,7 +221,7 @@ class LatticeConsumer(StatedConsumer):
 
 @registered(CERTIFICATES, "unbounded")
 class UnboundedKind(CertificateKind):
-    """The bound by rule: a slope β of a prior around the middle, and no list."""
+    """The bound in closed form: a slope β of a prior around the middle, and no list."""
 
     fields: ClassVar = {"slope": fraction(0, 30)}
     needs_prior: ClassVar = False

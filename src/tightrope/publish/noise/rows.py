@@ -64,7 +64,7 @@ _MOST_WEIGHTS = 1 << 26
 
 
 class RowNoise(Noise):
-    """A mechanism that is a matrix, listed or by rule: a row of weights for each true answer."""
+    """A mechanism that is a matrix, listed or implicit: a row of weights for each true answer."""
 
     file: Mechanism
 
