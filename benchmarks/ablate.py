@@ -29,7 +29,7 @@ SUITE = {"one": (110, 200), "averse": (10, 60), "many": (10, 16), "limit": (10, 
 CAPS = (
     "engine_answers", "checked_answers", "baseline_entries", "remapped_entries", "remap_entries",
     "program_entries", "proof_multipliers", "proof_tree_pairs", "proof_line",
-    "listed_answers", "most_rounds",
+    "listed_answers", "most_rounds", "box_rows", "ball_arcs", "ball_seconds",
 )  # fmt: skip
 #: The suite is drawn from this seed: it is the same for every state of the code.
 SEED = 20260

@@ -10,14 +10,17 @@ lower end,
 .. math:: \min \sum_r c_r z_r + u \cdot p - l \cdot q \quad\text{with}\quad
    \sum_r z_r r + p - q = 1.
 
-With one row for each orbit of answers and one guess for each orbit the program stays small: what
-takes faces of rays minutes for three counts takes seconds.
+Answers that are alike form a *class* with one row and one price, and guesses that are alike have
+one representative: the program stays small. Which answers are alike, and what the cheapest rays
+are, a *market* says: orbits of a group here, depths in :mod:`tightrope.optimize.depths`.
 """
 
 from __future__ import annotations
 
+import functools
+from typing import Any, NamedTuple, Protocol
+
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope.optimize.columns import private_columns
 from tightrope.optimize.layers import layered_prices
@@ -26,19 +29,12 @@ from tightrope.optimize.pricing import Pricer, price
 from tightrope.optimize.problem import Floats, Ints, Problem
 from tightrope.optimize.progress import OutOfSteps, Watch, digits_done, relative_gap
 from tightrope.optimize.result import Design
+from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.simplex import minimise
 from tightrope.optimize.solvers import finished, too_many
 from tightrope.optimize.task import RoutePlan, Task
 from tightrope.progress import Progress
 
-#: Half the width of the box, as part of a price and of the mean price.
-WIDTH = 0.4
-#: Most orbits: rows of the program.
-MOST_ORBITS = 1000
-#: Rounds that a ray stays in the program without being used.
-KEPT = 6
-#: Rounds without a better bound after which the search ends.
-PATIENCE = 40
 #: Part of what rows must sum to that is bought or sold at the end, at most.
 TRADED = 1e-9
 
@@ -63,24 +59,63 @@ def boxstep_route(task: Task) -> RoutePlan | str:
     group = task.symmetries
     if group is None:
         return "no symmetry of the graph keeps prior and loss"
-    if group.orbit_count > MOST_ORBITS:
-        return f"{group.orbit_count} orbits of answers are more than {MOST_ORBITS}"
+    most = task.settings.box_rows
+    if group.orbit_count > most:
+        return f"{group.orbit_count} orbits of answers are more than {most}"
     reason = f"{group.orbit_count} orbits of answers: cheapest rays at prices near the best ones"
 
     def solve() -> Design:
-        search = Boxstep(task.on_orbits, task.gap, task.watch, task.prices)
+        market = Orbits(task.on_orbits, task.watch, task.prices)
+        search = Boxstep(market, task.gap, task.watch, task.settings)
         search.run()
         return finished(
             task,
-            expanded(search.columns(), group),
+            expanded(market.columns(search.weights()), group),
             task.objective.first,
-            search.prices,
+            market.by_answer(search.prices),
             proved=True,
             stopped=search.stopped,
             rounds=search.rounds,
         )
 
     return RoutePlan(reason, solve)
+
+
+class Offers(NamedTuple):
+    """Rays for the program: the sum that each adds to the rows of each class, and its costs.
+
+    A ray stands for all guesses like its own; a class's row is the mean of its answers' rows.
+    """
+
+    sums: Floats
+    costs: Floats
+
+
+class Market(Protocol):
+    """Classes of answers with one price each, and where rays come from.
+
+    Attributes
+    ----------
+    sizes
+        The number of answers in each class.
+    highest
+        No price of an answer is above this.
+    proved
+        Prices of one answer of each class that prove a bound, to begin with.
+    centre
+        Prices to search around, to begin with.
+    """
+
+    sizes: Floats
+    highest: float
+    proved: Floats
+    centre: Floats
+
+    def first(self) -> Offers:
+        """Return rays with which rows can sum to 1; the first of them is never left out."""
+
+    def cheapest(self, prices: Floats) -> tuple[Floats, Offers]:
+        """Return the prices, lowered until they prove a bound, and rays with a negative value."""
 
 
 class Boxstep:
@@ -91,9 +126,10 @@ class Boxstep:
     >>> from tightrope import Epsilon
     >>> from tightrope.graphs import PathPower
     >>> costs = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) / 9
-    >>> search = Boxstep(Problem(PathPower(9, 2), Epsilon.of("ln(2)"), costs), 1e-9)
+    >>> market = Orbits(Problem(PathPower(9, 2), Epsilon.of("ln(2)"), costs))
+    >>> search = Boxstep(market, 1e-9)
     >>> search.run()
-    >>> columns = search.columns()
+    >>> columns = market.columns(search.weights())
     >>> loss = sum(float(costs[:, k] @ x) for k, x in columns.items())
     >>> round(loss, 6), round(search.bound, 6)
     (1.595238, 1.595238)
@@ -101,87 +137,58 @@ class Boxstep:
 
     def __init__(
         self,
-        problem: Problem,
+        market: Market,
         gap: float,
         watch: Watch | None = None,
-        proved: Floats | None = None,
+        settings: SolverSettings | None = None,
     ) -> None:
-        self.problem = problem
+        self.market = market
         self.gap = gap
         self.watch = Watch() if watch is None else watch
-        self.pricer = Pricer(problem, self.watch)
+        self.settings = SolverSettings() if settings is None else settings
         self.rounds = 0
         self.stopped = False
-        sizes = problem.class_sizes
-        #: Of every ray its guess, its column, its row sums by class and its cost.
-        self.guesses = np.zeros(0, np.int64)
-        self.rays = np.zeros((0, problem.size))
-        self.sums = np.zeros((0, len(sizes)))
+        self.prices = market.proved
+        self.centre = market.centre
+        self.sums = np.zeros((0, len(market.sizes)))
         self.costs = np.zeros(0)
-        self.idle = np.zeros(0, np.int64)
         self.basis: tuple[Ints, Ints] | None = None
-        # λ_i = min_k c_k(i) is feasible.
-        self.prices = problem.costs.min(axis=1)
-        if proved is None:
-            proved = layered_prices(problem, np.ones(problem.size), self.watch)
-        if proved.sum() > self.prices.sum():
-            self.prices = proved
-            self.centre = proved
-        else:
-            # What the steepest ray from an answer costs for each unit of its sum.
-            steepest = problem.price_limits / problem.rates.sum(axis=1)
-            self.centre = problem.class_means(steepest)
-        # The flat ray comes first, and stays: with it rows can always sum to 1.
-        blind = problem.costs[:, problem.guesses].sum(axis=0)
-        flat = problem.guesses[blind.argmin()]
-        self._add(np.array([flat]), np.ones((1, problem.size)))
-        self._add(problem.guesses, problem.rates[problem.anchors[problem.guesses]])
+        self._add(market.first())
 
     @property
     def bound(self) -> float:
         """What is proved."""
-        return float(self.prices.sum())
+        return float(self.market.sizes @ self.prices)
 
-    def _add(self, guesses: Ints, rays: Floats) -> None:
-        """Take rays into the program, each for all guesses of its orbit."""
-        from scipy.sparse import csc_array
-
-        problem = self.problem
-        copies = np.array([problem.copies[k] for k in guesses.tolist()], float)
-        by_class = csc_array(
-            (
-                1 / problem.class_sizes[problem.classes],
-                (np.arange(problem.size), problem.classes),
-            )
-        )
-        own = (rays * problem.costs[:, guesses].T).sum(axis=1)
-        self.guesses = np.concatenate([self.guesses, guesses])
-        self.rays = np.vstack([self.rays, rays])
-        sums = copies[:, None] * (rays @ by_class)
-        self.sums = np.vstack([self.sums, sums])
-        self.costs = np.concatenate([self.costs, copies * own])
-        not_idle = np.zeros(len(rays), np.int64)
-        self.idle = np.concatenate([self.idle, not_idle])
+    def _add(self, offers: Offers) -> None:
+        """Take rays into the program; none of them is basic."""
+        self.sums = np.vstack([self.sums, offers.sums])
+        self.costs = np.concatenate([self.costs, offers.costs])
         if self.basis is not None:
             columns, rows = self.basis
-            nonbasic = np.zeros(len(rays), np.int64)
+            nonbasic = np.zeros(len(offers.costs), np.int64)
             self.basis = np.concatenate([columns, nonbasic]), rows
 
-    def run(self) -> None:
-        """Go on round by round until the gap is closed, time is up, or nothing is gained."""
+    def run(self, seconds: float = np.inf) -> None:
+        """Go on round by round until the gap is closed, time is up, or nothing is gained.
+
+        No round is begun that would probably end after so many seconds.
+        """
         best = -np.inf
         idle = 0
-        seconds = 0.0
+        longest = 0.0
+        end = self.watch.seconds + seconds
         try:
-            while idle < PATIENCE and not self.stopped:
+            while idle < self.settings.box_patience and not self.stopped:
                 began = self.watch.seconds
                 closed = self._round()
                 idle = 0 if self.bound > best else idle + 1
                 best = self.bound
-                seconds = max(seconds, self.watch.seconds - began)
+                longest = max(longest, self.watch.seconds - began)
                 # What is left is for a mechanism whose rows sum to 1.
-                if closed or self.watch.left < 2 * seconds:
-                    self.stopped = self.stopped or not closed
+                out_of_time = self.watch.left < 2 * longest
+                self.stopped = self.stopped or (out_of_time and not closed)
+                if closed or self.watch.seconds + longest > end:
                     return
         except OutOfSteps:
             pass  # what was found stays
@@ -191,17 +198,16 @@ class Boxstep:
     def _round(self) -> bool:
         """Solve the program in the box, price at its duals; whether the gap is closed."""
         self.rounds += 1
-        problem = self.problem
-        sizes = problem.class_sizes
-        centre = np.bincount(problem.classes, self.centre)
-        usual = np.abs(self.centre).mean()
-        reach = WIDTH * (np.abs(centre) + sizes * usual)
-        value, values, duals = self._solved(centre - reach, centre + reach)
+        sizes = self.market.sizes
+        usual = float(sizes @ np.abs(self.centre) / sizes.sum())
+        reach = self.settings.box_width * (np.abs(self.centre) + usual)
+        high = np.minimum(self.centre + reach, self.market.highest)
+        value, values, duals = self._solved(sizes * (self.centre - reach), sizes * high)
         traded = float(values[: 2 * len(sizes)].sum())
-        here = (duals / sizes)[problem.classes]
-        priced = price(problem, self.pricer, here, problem.guesses)
-        if priced.bound > self.bound:
-            self.prices = priced.prices
+        here = duals / sizes
+        proved, offers = self.market.cheapest(here)
+        if sizes @ proved > self.bound:
+            self.prices = proved
             self.centre = here
         gap = relative_gap(value, self.bound)
         self.stopped = self.watch(
@@ -215,15 +221,8 @@ class Boxstep:
                 gap,
             )
         )
-        if gap <= self.gap / 2 and traded <= TRADED * len(sizes):
-            return True
-        rays = priced.rays
-        cheap = np.flatnonzero(rays.negative)
-        self._drop(values[2 * len(sizes) :] > 0)
-        # Heights are those above the anchor, where a ray is 1: elsewhere it may be higher.
-        columns = problem.alpha ** rays.heights[cheap].astype(float)
-        self._add(problem.guesses[cheap], columns)
-        return False
+        self._add(offers)
+        return gap <= self.gap / 2 and traded <= TRADED * len(sizes)
 
     def _solved(self, low: Floats, high: Floats) -> tuple[float, Floats, Floats]:
         """Solve the program, with duals between two limits; the traded sums come first."""
@@ -244,28 +243,103 @@ class Boxstep:
         self.basis = solved.basic_columns, solved.basic_rows
         return solved.value, solved.values, solved.duals
 
-    def _drop(self, used: NDArray[np.bool_]) -> None:
-        """Leave out rays that have not been used for some rounds."""
-        assert self.basis is not None
-        columns, rows = self.basis
-        own = columns[-len(self.costs) :]
-        in_use = used | (own > 0)
-        self.idle = np.where(in_use, 0, self.idle + 1)
-        kept = self.idle <= KEPT
-        kept[0] = True
-        traded = columns[: len(columns) - len(own)]
-        self.basis = np.concatenate([traded, own[kept]]), rows
-        for name in ("guesses", "rays", "sums", "costs", "idle"):
-            setattr(self, name, getattr(self, name)[kept])
-
-    def columns(self) -> dict[int, Floats]:
-        """Return a private mechanism of the rays, a column for each guess."""
+    def weights(self) -> Floats:
+        """Return how much of each ray is in the best mechanism of them, without trade."""
         from scipy.sparse import csc_array
 
-        ones = np.ones(len(self.problem.class_sizes))
-        # Without trade, and without the clock: a search that was stopped needs a mechanism.
+        ones = np.ones(len(self.market.sizes))
+        # Without the clock: a search that was stopped needs a mechanism.
         matrix = csc_array(self.sums.T)
-        weights = minimise(self.costs, matrix, ones, ones, presolve=True).values
+        return minimise(self.costs, matrix, ones, ones, presolve=True).values
+
+
+class Orbits:
+    """Orbits of answers, each with one price, and one guess for each orbit of guesses.
+
+    Parameters
+    ----------
+    problem
+        The problem on orbits.
+    watch
+        The clock.
+    known
+        Prices of all answers that are proved already.
+    """
+
+    highest = np.inf
+
+    def __init__(
+        self, problem: Problem, watch: Watch | None = None, known: Floats | None = None
+    ) -> None:
+        self.problem = problem
+        self.watch = Watch() if watch is None else watch
+        self.pricer = Pricer(problem, self.watch)
+        self.sizes = problem.class_sizes.astype(float)
+        #: Of every ray its guess and its column.
+        self.guesses = np.zeros(0, np.int64)
+        self.rays = np.zeros((0, problem.size))
+        # λ_i = min_k c_k(i) is feasible.
+        proved = problem.costs.min(axis=1)
+        if known is None:
+            known = layered_prices(problem, np.ones(problem.size), self.watch)
+        if known.sum() > proved.sum():
+            proved = known
+            centre = known
+        else:
+            # What the steepest ray from an answer costs for each unit of its sum.
+            centre = problem.price_limits / problem.rates.sum(axis=1)
+        self.proved = self._means @ proved
+        self.centre = self._means @ centre
+
+    @functools.cached_property
+    def _means(self) -> Any:
+        """The mean over each class, as a sparse matrix."""
+        from scipy.sparse import csr_array
+
+        problem = self.problem
+        places = problem.classes, np.arange(problem.size)
+        return csr_array((1 / self.sizes[problem.classes], places))
+
+    def by_answer(self, prices: Floats) -> Floats:
+        """Return the price of every answer."""
+        return prices[self.problem.classes]
+
+    def first(self) -> Offers:
+        """Return the flat ray, with which rows can always sum to 1, and the steepest ones."""
+        problem = self.problem
+        blind = problem.costs[:, problem.guesses].sum(axis=0)
+        flat = problem.guesses[blind.argmin()]
+        rays = np.vstack(
+            [
+                np.ones((1, problem.size)),
+                problem.rates[problem.anchors[problem.guesses]],
+            ]
+        )
+        return self._offers(np.append(flat, problem.guesses), rays)
+
+    def cheapest(self, prices: Floats) -> tuple[Floats, Offers]:
+        """Price every guess by minimum cuts."""
+        problem = self.problem
+        priced = price(problem, self.pricer, self.by_answer(prices), problem.guesses)
+        rays = priced.rays
+        cheap = np.flatnonzero(rays.negative)
+        # Heights are those above the anchor, where a ray is 1: elsewhere it may be higher.
+        columns = problem.alpha ** rays.heights[cheap].astype(float)
+        offers = self._offers(problem.guesses[cheap], columns)
+        return self._means @ priced.prices, offers
+
+    def _offers(self, guesses: Ints, rays: Floats) -> Offers:
+        """Keep rays, each for all guesses of its orbit, and return what the program needs."""
+        problem = self.problem
+        copies = np.array([problem.copies[k] for k in guesses.tolist()], float)
+        own = (rays * problem.costs[:, guesses].T).sum(axis=1)
+        self.guesses = np.concatenate([self.guesses, guesses])
+        self.rays = np.vstack([self.rays, rays])
+        means = (self._means @ rays.T).T
+        return Offers(copies[:, None] * means, copies * own)
+
+    def columns(self, weights: Floats) -> dict[int, Floats]:
+        """Return a private mechanism of the rays, a column for each guess."""
         columns = {}
         for k in np.unique(self.guesses[weights > 0]).tolist():
             own = self.guesses == k

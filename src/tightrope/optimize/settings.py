@@ -71,6 +71,23 @@ class SolverSettings:
     most_rounds: int = 300
     patience: int = 12
 
+    # -- column generation in a box ---------------------------------------------------------
+    #: Half the width of the box, as a part of a price and of the mean price. With 0.2
+    #: counts(8,3), absolute loss, ε = .5 takes 33 rounds and 2.5 s of a processor; with 0.4 64
+    #: rounds, with 0.1 42, and with 0.8 no better bound comes for 40 rounds.
+    box_width: float = 0.2
+    #: Rounds without a better bound after which the search ends: counts(4,3), binary loss,
+    #: ε = .7 has 22 in a row before it is solved.
+    box_patience: int = 40
+    #: Most rows, one for each orbit of answers.
+    box_rows: int = 1000
+
+    # -- prices by depth --------------------------------------------------------------------
+    #: Most arcs of all balls together; each takes 16 bytes.
+    ball_arcs: int = 60_000_000
+    #: Most seconds for balls: three counts need all of them, two counts and three classes few.
+    ball_seconds: float = 30.0
+
     # -- proofs in files --------------------------------------------------------------------
     #: Most guesses times edges for which the multipliers of every guess are listed.
     proof_multipliers: int = 4_000_000

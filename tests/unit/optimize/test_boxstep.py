@@ -6,7 +6,7 @@ import pytest
 import tightrope as tr
 from tightrope.channels import is_private
 from tightrope.consumers import Consumer
-from tightrope.optimize.boxstep import Boxstep, boxstep_route
+from tightrope.optimize.boxstep import Boxstep, Orbits, boxstep_route
 from tightrope.optimize.progress import Watch
 from tightrope.optimize.settings import SolverSettings
 from tightrope.optimize.task import RoutePlan, Task
@@ -56,32 +56,35 @@ def test_it_finds_what_the_engine_finds(text, neighbours, loss):
 
 def test_its_prices_are_dual_feasible_and_higher_ones_are_not():
     task = task_of("counts(4,3)", "absolute", 1)
-    search = Boxstep(task.on_orbits, 1e-9)
+    market = Orbits(task.on_orbits)
+    search = Boxstep(market, 1e-9)
     search.run()
-    proof = tr.optimize.Certificate(
-        task.graph, task.epsilon, task.consumer, search.prices
-    )
+    prices = market.by_answer(search.prices)
+    proof = tr.optimize.Certificate(task.graph, task.epsilon, task.consumer, prices)
     # Minimum cuts price every guess again, on the whole graph.
     assert proof.checked_bound() >= proof.bound - 1e-9
     higher = tr.optimize.Certificate(
-        task.graph, task.epsilon, task.consumer, 1.01 * search.prices
+        task.graph, task.epsilon, task.consumer, 1.01 * prices
     )
     assert higher.checked_bound() < higher.bound
 
 
 def test_it_starts_from_prices_that_are_proved():
     task = task_of("counts(4,3)", "absolute", 1)
-    cold = Boxstep(task.on_orbits, 1e-9)
+    market = Orbits(task.on_orbits)
+    cold = Boxstep(market, 1e-9)
     cold.run()
-    warm = Boxstep(task.on_orbits, 1e-9, proved=cold.prices)
-    assert warm.bound == cold.bound
+    proved = market.by_answer(cold.prices)
+    warm = Boxstep(Orbits(task.on_orbits, known=proved), 1e-9)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-12)
     warm.run()
     assert warm.rounds < cold.rounds
 
 
 def test_prices_below_the_trivial_ones_are_no_centre():
     task = task_of("counts(4,2)", "absolute", 1)
-    search = Boxstep(task.on_orbits, 1e-9, proved=np.zeros(task.graph.size))
+    known = np.zeros(task.graph.size)
+    search = Boxstep(Orbits(task.on_orbits, known=known), 1e-9)
     assert search.centre.min() > 0
     search.run()
     assert search.bound > 0
