@@ -10,102 +10,66 @@ proves its inequality for all:
    \quad\text{on the ball},\qquad \lambda_i \le c_k(i) \quad\text{elsewhere}.
 
 Both are a restriction of the dual program: its prices bound the loss of every private mechanism,
-at a cost that does not grow with the number of answers. The program is solved by a primal-dual
-interior-point method; a ball in node order has a narrow band. Where b reaches all depths, classes
-are orbits, and the columns of the relaxed primal program, raised to private ones and balanced, are
-a mechanism.
+at a cost that does not grow with the number of answers. Column generation in a box
+(:mod:`tightrope.optimize.boxstep`) finds them, with the cheapest ray of each ball.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tightrope.channels import UnboundedNoise
+from tightrope.optimize.boxstep import Boxstep, Offers
 from tightrope.optimize.certificate import Certificate
-from tightrope.optimize.columns import private_columns
-from tightrope.optimize.orbits import expanded
+from tightrope.optimize.cuts import FLOOR, cheapest_rays
+from tightrope.optimize.loops import run
+from tightrope.optimize.pricing import USUAL_PASSES, processors
 from tightrope.optimize.problem import Floats, Ints
-from tightrope.optimize.progress import Stopped
+from tightrope.optimize.progress import OutOfSteps, Stopped
 from tightrope.optimize.result import Design
-from tightrope.optimize.solvers import finished, too_many
+from tightrope.optimize.solvers import too_many
 from tightrope.optimize.task import RoutePlan, Task
-from tightrope.optimize.unbounded import unbounded_route, worst_case
+from tightrope.optimize.unbounded import held_loss
 
 #: Share of the loss of α^d beyond the balls, which sets their radius.
 TAIL = 0.003
-#: Depth from which prices are equal where they are not taken for each orbit.
-PRICE_DEPTH = 6
-#: Most multiplications of one step: balls times their answers times the square of their band.
-STEP_WORK = 6e8
-#: The same for prices by orbit, each of which is solved for on every ball that it is in.
-ORBIT_WORK = 1.5e9
-#: Smallest part of the radius that the tail asks for with which a bound is worth its time.
-LEAST_RADIUS = 0.5
-#: Most steps, and most seconds: staircases, cuts and covers come after it.
-STEPS = 120
-PATIENCE = 30.0
-#: Relative gap of the restricted program at which to stop.
-DEPTH_GAP = 2e-4
-#: Part of the way to the border of the cone that a step takes.
-TO_BORDER = 0.95
+#: Relative gap of the restricted program at which to stop, and the least gain of larger balls
+#: after which still larger ones are tried.
+BALL_GAP = 1e-3
 
 
 @dataclass(eq=False)
 class Ball:
-    r"""The answers around a guess, and what the method holds for it.
+    r"""The answers around a guess.
 
     Parameters
     ----------
-    guess, copies
-        The guess, and for how many it stands.
-    nodes
-        The answers, in node order.
-    start, end
-        The arcs inside, by the places of their answers.
+    copies
+        For how many guesses it stands.
+    anchor
+        The place of the guess among the answers.
+    member
+        The class of each answer.
     costs
         The loss of the guess at each answer.
-    classes, member
-        The classes of the answers, and for each answer which of these it is in.
-    x, slack, y
-        The column, :math:`x_h - \alpha x_i` on each arc, and the multipliers.
+    network
+        The arcs inside, for compiled loops (see :func:`tightrope.optimize.pricing.arcs`).
+    heights
+        The last ray, where the next search begins.
     """
 
-    guess: int
     copies: int
-    nodes: Ints
-    start: Ints
-    end: Ints
-    costs: Floats
-    classes: Ints
+    anchor: int
     member: Ints
-    x: Floats
-    slack: Floats
-    y: Floats
-
-    @property
-    def band(self) -> int:
-        """How far apart neighbours are in node order."""
-        return int(np.abs(self.start - self.end).max(initial=0))
-
-    def gather(self, flow: Floats, alpha: float) -> Floats:
-        r"""Return :math:`\sum_{i \to h} y_{ih} (e_h - \alpha e_i)` at each answer."""
-        size = len(self.nodes)
-        into = np.bincount(self.end, flow, size)
-        out = np.bincount(self.start, flow, size)
-        return np.asarray(into - alpha * out)
-
-    def along(self, column: Floats, alpha: float) -> Floats:
-        r"""Return :math:`x_h - \alpha x_i` on each arc."""
-        carried = alpha * column[self.start]
-        return np.asarray(column[self.end] - carried)
-
-    def class_sums(self, column: Floats) -> Floats:
-        """Return the sums of a column over the classes of its answers."""
-        sums = np.bincount(self.member, column, len(self.classes))
-        return np.asarray(sums, np.float64)
+    costs: Floats
+    network: tuple[Any, ...]
+    heights: Floats
 
 
 def depths_route(task: Task) -> RoutePlan | str:
@@ -134,14 +98,12 @@ def depths_route(task: Task) -> RoutePlan | str:
     if group is not None and graph.size * group.orbit_count <= few**2 // 2:
         return f"{group.orbit_count} orbits of answers are few enough for the engine"
     noise = UnboundedNoise(graph, task.epsilon)
-    needed = _radius(noise, task.consumer.loss.name)
-    radius = needed
-    while _shared_work(noise, depths, radius) > STEP_WORK:
-        radius -= 1
-    if radius < max(2.0, LEAST_RADIUS * needed):
-        return f"columns reach {needed} steps: too many answers for a ball"
-    reason = f"the answers look alike but near the ends: columns up to {radius} away"
-    return RoutePlan(reason, lambda: _solved(task, noise, depths, radius))
+    levels = _levels(noise, depths, task)
+    if not levels:
+        return "balls of radius 2 have too many arcs"
+    farthest = levels[-1][1]
+    reason = f"the answers look alike but near the ends: columns up to {farthest} away"
+    return RoutePlan(reason, lambda: _solved(task, noise, levels))
 
 
 def _radius(noise: UnboundedNoise, loss: str) -> int:
@@ -153,22 +115,34 @@ def _radius(noise: UnboundedNoise, loss: str) -> int:
     return max(2, int(np.argmax(beyond <= TAIL * beyond[0])))
 
 
-def _shared_work(noise: UnboundedNoise, depths: Ints, radius: int) -> float:
-    """Return about how many multiplications a step takes with prices by depth."""
+def _levels(noise: UnboundedNoise, depths: Ints, task: Task) -> list[tuple[int, int]]:
+    """Return depths of prices and radii of balls, from small to large, that can be held.
+
+    Each radius is about a third larger than the last. Depths go up to half of it, or a quarter
+    where there would be too many balls: the ends matter less far than noise reaches.
+    """
+    most = task.settings.ball_arcs
+    radius = _radius(noise, task.consumer.loss.name)
+    levels = []
+    while radius > 1:
+        for depth in range(radius // 2 + 1, radius // 4, -1):
+            if _arcs(noise, depths, depth, radius) <= most:
+                levels.append((depth, radius))
+                break
+        radius = radius * 3 // 4
+    return levels[::-1]
+
+
+def _arcs(noise: UnboundedNoise, depths: Ints, depth: int, radius: int) -> float:
+    """Return about how many arcs all balls have, and none cut off by an end."""
     _, coordinates, ends = depths.shape
+    lattice = noise.lattice
     # The last number of a root lattice follows from the others.
-    follows = noise.lattice.form == "roots" and ends == 1
+    follows = lattice.form == "roots" and ends == 1
     free = coordinates - follows
-    guesses = math.comb(ends * (PRICE_DEPTH + radius) + free, free)
-    return _work(noise, radius, guesses, math.comb(PRICE_DEPTH + free, free))
-
-
-def _work(noise: UnboundedNoise, radius: int, guesses: int, classes: int) -> float:
-    """Return about how many multiplications a step takes: factors, and a solve for each class."""
-    ball = sum(noise.lattice.layers(radius + 1))
-    # Neighbours are a slice of the ball apart.
-    band = ball / (2 * radius + 1) + 2
-    return float(guesses * ball * band * (band + classes))
+    guesses = math.comb(ends * (depth + radius) + free, free)
+    ball = min(lattice.ball(radius), len(depths))
+    return float(min(guesses, len(depths)) * ball * lattice.layer(1))
 
 
 def _classes(depths: Ints, most: int) -> tuple[Ints, Ints, Ints]:
@@ -183,231 +157,170 @@ def _classes(depths: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     return classes.ravel(), first, sizes
 
 
-def _solved(task: Task, noise: UnboundedNoise, depths: Ints, radius: int) -> Design:
-    """Return prices by depth, with columns for each orbit where these are few."""
-    deepest = int(depths.max())
-    shared = _InteriorPoint(task, depths, PRICE_DEPTH, PRICE_DEPTH + radius, radius)
-    prices = shared.solve()
-    group = task.symmetries
-    guesses = len(_classes(depths, deepest)[1])
-    work = _work(noise, radius, guesses, guesses)
-    if group is None or group.orbit_count != guesses or work > ORBIT_WORK:
-        return _held_between_ends(task, prices)
-    # Prices for each orbit come with columns whose rows sum to 1, but for what is outside balls.
-    by_orbit = _InteriorPoint(task, depths, deepest, deepest, radius)
-    prices = max(prices, by_orbit.solve(), key=np.sum)
-    columns = private_columns(task.on_orbits, by_orbit.columns(), task.watch)
-    return finished(
-        task,
-        expanded(columns, group),
-        task.objective.first,
-        prices,
-        proved=True,
+def _solved(task: Task, noise: UnboundedNoise, levels: list[tuple[int, int]]) -> Design:
+    """Return noise on the lattice with the best prices of balls, from small to large ones."""
+    watch = task.watch
+    end = watch.seconds + min(task.settings.ball_seconds, 0.5 * watch.left)
+    prices = np.zeros(task.graph.size)
+    bound = 0.0
+    with suppress(Stopped):
+        for depth, radius in levels:
+            market = Balls(task, depth, radius, prices)
+            search = Boxstep(market, BALL_GAP, watch, task.settings)
+            search.run(end - watch.seconds)
+            prices = search.prices[market.classes]
+            gained = search.bound - bound
+            bound = search.bound
+            if search.stopped or watch.seconds > end or gained < BALL_GAP * bound:
+                break
+    return _held_between_ends(task, noise, prices / task.graph.size)
+
+
+def _held_between_ends(task: Task, noise: UnboundedNoise, prices: Floats) -> Design:
+    """Return noise on the lattice, held between the ends, with the bound of these prices."""
+    loss = held_loss(noise, task.consumer)
+    return task.answered(
+        loss=loss,
+        bound=min(float(prices.sum()), loss),
+        channel=noise,
+        certificate=Certificate(task.graph, task.epsilon, task.consumer, prices),
         stopped=task.watch.over,
     )
 
 
-def _held_between_ends(task: Task, prices: Floats) -> Design:
-    """Return the noise of the unbounded question with the bound of these prices."""
-    plan = unbounded_route(worst_case(task))
-    assert isinstance(plan, RoutePlan)
-    design = plan.solve()
-    bound = min(float(prices.sum()), design.expected_loss)
-    if bound <= design.bound:
-        return design
-    proof = Certificate(task.graph, task.epsilon, task.consumer, prices)
-    return replace(design, certificate=proof, bound=bound, stopped=task.watch.over)
+class Balls:
+    """Depths as classes of answers, and one guess for all with equal balls.
 
+    Prices are those of one answer each, and losses are not weighed by the prior.
 
-class _InteriorPoint:
-    r"""The restricted program, with losses as costs: prices are those of one answer each.
-
-    With :math:`s = Ax` for the slacks of a ball, H = A' diag(y/s) A and P for the sums over
-    classes, a Newton step solves :math:`(\sum_k P H_k^{-1} P') \Delta\lambda = r` and then for
-    each ball :math:`H \Delta x = P' \Delta\lambda + f`.
+    Parameters
+    ----------
+    task
+        The question, with a uniform prior.
+    price_depth
+        Depth from which prices are equal.
+    radius
+        How far the multipliers of a guess reach.
+    known
+        Prices that smaller balls and fewer depths have proved: they hold here as well.
     """
 
     def __init__(
-        self, task: Task, depths: Ints, price_depth: int, guess_depth: int, radius: int
+        self, task: Task, price_depth: int, radius: int, known: Floats | None = None
     ) -> None:
         self.task = task
-        self.alpha = task.alpha
-        self.classes, _, sizes = _classes(depths, price_depth)
+        self.radius = radius
+        depths = task.graph.depths
+        assert depths is not None
+        self.classes, first, sizes = _classes(depths, price_depth)
         self.sizes = sizes.astype(float)
-        self.prices = np.zeros(len(sizes))
+        _, guesses, copies = _classes(depths, price_depth + radius)
         #: No price is above what a guess costs outside its ball.
-        self.most = math.inf
-        self.balls: list[Ball] = []
-        _, guesses, copies = _classes(depths, guess_depth)
+        self.highest = math.inf
         self._near: dict[int, Ints] = {}
+        #: Lengths of arcs and what is left of a column along them, for all balls: views of these.
+        self._ones = np.ones(0)
+        self._alphas = np.ones(0)
+        self.balls = []
         for guess, count in zip(guesses.tolist(), copies.tolist(), strict=True):
             if task.watch.heartbeat():
                 raise Stopped
-            self.balls.append(self._ball(guess, count, radius))
-        self._start()
+            self.balls.append(self._ball(guess, count))
+        self.proved = np.zeros(len(sizes)) if known is None else known[first]
+        self.centre = self.proved
+        if not self.proved.any():
+            self.centre = self._usual()
 
-    def _ball(self, guess: int, copies: int, radius: int) -> Ball:
+    def _usual(self) -> Floats:
+        """Return prices to begin with: what rays α^d lose for each unit of their sum."""
+        totals = np.zeros(len(self.sizes))
+        counts = np.zeros(len(self.sizes))
+        for ball in self.balls:
+            ray = self.task.alpha**ball.heights
+            here = ball.member[ball.anchor]
+            totals[here] += ball.costs @ ray / ray.sum()
+            counts[here] += 1
+        return np.minimum(totals / counts, self.highest)
+
+    def _ball(self, guess: int, copies: int) -> Ball:
         graph = self.task.graph
         away = graph.distances_from(guess)
         lost = self.task.consumer.loss.column(guess)
-        is_near = away <= radius
+        is_near = away <= self.radius
         beyond = lost[~is_near].min(initial=math.inf)
-        self.most = min(self.most, float(beyond))
+        self.highest = min(self.highest, float(beyond))
         nodes = np.flatnonzero(is_near)
-        start = []
-        end = []
-        for place, node in enumerate(nodes.tolist()):
-            if node not in self._near:
-                self._near[node] = graph.neighbours(node)
-            near = self._near[node]
-            near = np.searchsorted(nodes, near[is_near[near]])
-            start.append(np.full(len(near), place))
-            end.append(near)
-        classes, member = np.unique(self.classes[nodes], return_inverse=True)
-        # Strictly private: half as steep as columns may be.
-        column = self.alpha ** (0.5 * away[nodes])
-        none = np.zeros(0)
+        lists = [self._neighbours(node) for node in nodes.tolist()]
+        start = np.repeat(np.arange(len(nodes)), [len(near) for near in lists])
+        end = np.concatenate(lists)
+        inside = is_near[end]
+        start = start[inside]
+        end = np.searchsorted(nodes, end[inside])
+        # Arcs are sorted by start and end: sorted by end and start they are their opposites.
+        back = np.lexsort((start, end))
+        first = np.searchsorted(start, np.arange(len(nodes) + 1))
+        count = len(start)
+        if count > len(self._ones):
+            self._ones = np.ones(count)
+            self._alphas = np.full(count, self.task.alpha)
+        network = first, end, back, self._ones[:count], self._alphas[:count]
         return Ball(
-            guess, copies, nodes, np.concatenate(start), np.concatenate(end), lost[nodes],
-            classes, member.ravel(), column, none, none,
-        )  # fmt: skip
-
-    def _start(self) -> None:
-        """Scale the columns so that classes have about the right sums; y·s is the same on all."""
-        scale = float((self.sizes / self._sums()).mean())
-        for ball in self.balls:
-            ball.x *= scale
-        centre = 0.1 * scale * self.loss
-        for ball in self.balls:
-            ball.slack = ball.along(ball.x, self.alpha)
-            ball.y = centre / ball.slack
-
-    def _sums(self) -> Floats:
-        sums = np.zeros(len(self.sizes))
-        for ball in self.balls:
-            sums[ball.classes] += ball.copies * ball.class_sums(ball.x)
-        return sums
-
-    @property
-    def loss(self) -> float:
-        """The mean loss of the columns."""
-        losses = (ball.copies * float(ball.costs @ ball.x) for ball in self.balls)
-        total = sum(losses)
-        return total / self.task.graph.size
-
-    def columns(self) -> dict[int, Floats]:
-        """Return the columns over all answers; they vanish outside their balls."""
-        full = {}
-        for ball in self.balls:
-            full[ball.guess] = np.zeros(self.task.graph.size)
-            full[ball.guess][ball.nodes] = ball.x
-        return full
-
-    def solve(self) -> Floats:
-        """Return the best prices that are proved, for every answer."""
-        watch = self.task.watch
-        began = watch.seconds
-        best = np.zeros(len(self.sizes))
-        centring = 0.3
-        for number in range(STEPS):
-            if watch.say(f"pricing by depth, step {number + 1}"):
-                break
-            try:
-                length = self._step(centring)
-            except np.linalg.LinAlgError:
-                # The residual is dominated by round-off.
-                break
-            best = max(best, self._proved(), key=self.sizes.dot)
-            bound = float(self.sizes @ best) / self.task.graph.size
-            ratios = self._sums() / self.sizes
-            off = float(np.abs(ratios - 1).max())
-            is_close = self.loss - bound <= DEPTH_GAP * bound and off <= DEPTH_GAP
-            patience = min(PATIENCE, 0.5 * watch.left)
-            if is_close or watch.seconds - began > patience:
-                break
-            # After a short step the next one returns to the central path first.
-            centring = min(0.8, max(0.05, (1 - length) ** 2))
-        return best[self.classes] / self.task.graph.size
-
-    def _proved(self) -> Floats:
-        """Return the prices, lowered by what the multipliers of some guess lack."""
-        short = np.zeros(len(self.prices))
-        for ball in self.balls:
-            left = ball.costs - ball.gather(ball.y, self.alpha)
-            left -= self.prices[ball.classes][ball.member]
-            np.maximum.at(short, ball.classes[ball.member], -left)
-        return np.minimum(self.prices - short, self.most)
-
-    def _step(self, centring: float) -> float:
-        """Take a Newton step; return the part of it that stays inside the cones."""
-        from scipy.linalg import cho_solve_banded, cholesky_banded
-
-        arcs = sum(ball.copies * len(ball.y) for ball in self.balls)
-        products = (ball.copies * float(ball.slack @ ball.y) for ball in self.balls)
-        product = sum(products)
-        target = centring * product / arcs
-        matrix = np.zeros((len(self.sizes),) * 2)
-        lack = self.sizes - self._sums()
-        moves = []
-        for ball in self.balls:
-            factor = cholesky_banded(self._normal(ball), lower=True, check_finite=False)
-            # f = A'(target/s - y) - (c - λ - A'y): what the move of the column has to make up for.
-            missing = ball.gather(target / ball.slack, self.alpha) - ball.costs
-            missing += self.prices[ball.classes][ball.member]
-            class_count = len(ball.classes)
-            shares = np.zeros((len(ball.nodes), class_count + 1))
-            shares[np.arange(len(ball.nodes)), ball.member] = 1.0
-            shares[:, -1] = missing
-            moved = cho_solve_banded((factor, True), shares, check_finite=False)
-            moved_sums = ball.class_sums(moved[:, -1])
-            lack[ball.classes] -= ball.copies * moved_sums
-            summed = shares[:, :-1].T @ moved[:, :-1]
-            matrix[np.ix_(ball.classes, ball.classes)] += ball.copies * summed
-            moves.append(moved)
-        change = np.asarray(np.linalg.solve(matrix, lack), np.float64)
-        return self._move(change, moves, target)
-
-    def _normal(self, ball: Ball) -> Floats:
-        """Return H = A' diag(y/s) A in banded form, below the diagonal."""
-        weight = ball.y / ball.slack
-        size = len(ball.nodes)
-        high = np.maximum(ball.start, ball.end)
-        low = np.minimum(ball.start, ball.end)
-        below = high - low
-        # Both directions of an edge add to the same entry.
-        place = np.concatenate(
-            [ball.end, ball.start, below * size + np.minimum(ball.start, ball.end)]
+            copies,
+            int(np.searchsorted(nodes, guess)),
+            self.classes[nodes],
+            lost[nodes].astype(float),
+            network,
+            away[nodes].astype(float),
         )
-        parts = [weight, self.alpha**2 * weight, -self.alpha * weight]
-        value = np.concatenate(parts)
-        entries = np.bincount(place, value, (ball.band + 1) * size)
-        return np.asarray(entries.reshape(ball.band + 1, size), np.float64)
 
-    def _move(self, change: Floats, moves: list[Floats], target: float) -> float:
-        """Move prices, columns and multipliers; columns and multipliers by a length each."""
-        steps = []
-        primal = 1.0
-        dual = 1.0
-        for ball, moved in zip(self.balls, moves, strict=True):
-            by_class = moved[:, :-1] @ change[ball.classes]
-            column = moved[:, -1] + by_class
-            slack = ball.along(column, self.alpha)
-            wanted = (target - ball.y * slack) / ball.slack
-            y = wanted - ball.y
-            primal = min(primal, _length(ball.slack, slack))
-            dual = min(dual, _length(ball.y, y))
-            steps.append((column, slack, y))
-        self.prices = self.prices + dual * change
-        for ball, (column, slack, y) in zip(self.balls, steps, strict=True):
-            ball.x += primal * column
-            ball.slack += primal * slack
-            ball.y += dual * y
-        return min(primal, dual)
+    def _neighbours(self, node: int) -> Ints:
+        """Return the neighbours of a node, in order; asked once."""
+        if node not in self._near:
+            self._near[node] = np.sort(self.task.graph.neighbours(node))
+        return self._near[node]
 
+    def first(self) -> Offers:
+        """Return the rays α^d of all balls; what they leave of rows is bought."""
+        rays = [self.task.alpha**ball.heights for ball in self.balls]
+        return self._offers(self.balls, rays)
 
-def _length(values: Floats, step: Floats) -> float:
-    """Return how much of a step keeps values positive, at most 1."""
-    falls = step < 0
-    steps_to_border = -values[falls] / step[falls]
-    limit = steps_to_border.min(initial=math.inf)
-    return min(1.0, TO_BORDER * float(limit))
+    def _offers(self, balls: list[Ball], rays: list[Floats]) -> Offers:
+        sums = np.zeros((len(balls), len(self.sizes)))
+        costs = np.zeros(len(balls))
+        for place, (ball, ray) in enumerate(zip(balls, rays, strict=True)):
+            by_class = np.bincount(ball.member, ray, len(self.sizes))
+            sums[place] = ball.copies * by_class / self.sizes
+            costs[place] = ball.copies * float(ball.costs @ ray)
+        return Offers(sums, costs)
+
+    def cheapest(self, prices: Floats) -> tuple[Floats, Offers]:
+        """Price the guess of every ball by minimum cuts."""
+        short = np.zeros(len(prices))
+        cheap: list[Ball] = []
+        rays: list[Floats] = []
+        with ThreadPoolExecutor(processors()) as pool:
+            searches = pool.map(lambda ball: self._search(ball, prices), self.balls)
+            for ball, (is_negative, lacks) in zip(self.balls, searches, strict=True):
+                np.maximum.at(short, ball.member, lacks)
+                if is_negative:
+                    cheap.append(ball)
+                    rays.append(self.task.alpha**ball.heights)
+                if self.task.watch.heartbeat():
+                    pool.shutdown(cancel_futures=True)
+                    raise OutOfSteps("time is up")
+        return np.minimum(prices - short, self.highest), self._offers(cheap, rays)
+
+    def _search(self, ball: Ball, prices: Floats) -> tuple[bool, Floats]:
+        """Find the cheapest ray of a ball; whether it is negative, and what its proof lacks."""
+        weights = (ball.costs - prices[ball.member])[None]
+        floors = FLOOR * np.abs(weights).mean(axis=1)
+        peaks = np.array([ball.anchor])
+        heights = (ball.heights - ball.heights[ball.anchor])[None]
+        value, noise = np.zeros((2, 1))
+        lacks = np.zeros(len(ball.costs))
+        most = 100 * (2 + 2 * self.radius)
+        visits = USUAL_PASSES * len(ball.network[1])
+        rows = weights, floors, peaks, heights, value, noise
+        run(cheapest_rays, visits, ball.network, self.task.alpha, *rows, lacks, most)
+        ball.heights = heights[0]
+        return bool(value[0] < -noise[0]), np.maximum(lacks, 0.0)

@@ -24,8 +24,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.arrays import Floats, Ints
 from tightrope.channels import UnboundedNoise
 from tightrope.consumers import Consumer
+from tightrope.consumers.losses import CoordinateLoss
 from tightrope.epsilon import Epsilon
 from tightrope.graphs import AnswerGraph
 from tightrope.lattices import Lattice
@@ -68,6 +70,69 @@ def worst_case(task: Task) -> Task:
         return task
     everyone = range(task.graph.size)
     return replace(task, consumer=Consumer(support=everyone, loss=consumer.loss))
+
+
+def held_loss(noise: UnboundedNoise, consumer: Consumer) -> float:
+    r"""Return what noise on a lattice loses under a prior, each number held between its ends.
+
+    An absolute or squared loss is a sum over the numbers, each of which needs its own prior and
+    the law of its own noise. On a cube noise is a mixture of even noise on the cubes
+    :math:`|z_c| \le m`, under which the numbers are independent: so they are under a uniform
+    prior, and the largest error is within s with the product of their probabilities. What has no
+    such rule, the distance between histograms, is at most what the worst answer loses.
+
+    >>> from tightrope.graphs import PathPower, StrongProduct
+    >>> two = StrongProduct([PathPower(11)] * 2)
+    >>> noise = UnboundedNoise(two, 1)
+    >>> held = held_loss(noise, Consumer.of(two, prior="uniform", loss="distance"))
+    >>> round(held, 4), round(noise.worst("distance"), 4)
+    (1.6677, 1.9053)
+    """
+    loss = consumer.loss
+    lattice = noise.lattice
+    worst = noise.worst(loss.name)
+    if isinstance(loss, CoordinateLoss) and lattice.form != "line":
+        prior = consumer.prior.probabilities
+        numbers = loss.coordinates.T.astype(np.int64)
+        parts = (_held_number(noise, line, prior, loss.power) for line in numbers)
+        return min(sum(parts), worst)
+    if lattice.form == "cube" and consumer.prior.is_uniform:
+        return min(_held_cube(noise, loss.is_binary), worst)
+    return worst
+
+
+def _held_number(
+    noise: UnboundedNoise, numbers: Ints, prior: Floats, power: int
+) -> float:
+    """Return the loss of one number, held between 0 and all people."""
+    people = noise.lattice.people
+    chances = np.bincount(numbers, prior, people + 1)
+    sizes = np.arange(people + 1.0) ** power
+    within = np.array([noise.within(a) for a in range(people + 1)])
+    # With r left to an end, noise towards it loses a^p up to r, and r^p beyond.
+    exactly = np.diff(within, prepend=0.0) / 2
+    up_to_end = np.cumsum(exactly * sizes)
+    lost = up_to_end + sizes * (1 - within) / 2
+    return float(chances @ (lost + lost[::-1]))
+
+
+def _held_cube(noise: UnboundedNoise, is_binary: bool) -> float:
+    """Return the expected distance, or chance of an error, in a cube under a uniform prior."""
+    lattice = noise.lattice
+    people = lattice.people
+    count = len(noise.layers)
+    balls = np.array([float(lattice.ball(m)) for m in range(count)])
+    # p(z) = Σ_{m ≥ |z|} q_m / |B_m|
+    points = noise.layers / np.diff(balls, prepend=0.0)
+    mixture = balls * -np.diff(points, append=0.0)
+    m = np.arange(count)
+    lost = 0.0
+    for s in range(1 if is_binary else people):
+        # From so many of people + 1 places one can go further than s upwards, or downwards.
+        room = 2 * (people - s) / (people + 1)
+        within = 1 - np.maximum(m - s, 0) / (2 * m + 1) * room
+        lost += float(mixture @ (1 - within**lattice.parts))
+    return lost
 
 
 def usual_noise(graph: AnswerGraph, epsilon: Epsilon, loss: str) -> dict[str, float]:
