@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tightrope.certify.kernel.format import Refused
 from tightrope.certify.kernel.graphs import Graph
 from tightrope.certify.theorems import levels
 from tightrope.certify.theorems.levels import falling_levels
@@ -39,6 +40,12 @@ def test_levels_fall_no_faster_than_allowed(text, reach):
 
 def test_no_more_levels_than_distances():
     assert len(falling_levels([1 << 60], Fraction(2), 3)) == 4
+
+
+def test_levels_that_would_fill_the_memory_are_refused_before_they_are_listed():
+    """Forty million small numbers: seconds of work, and gigabytes."""
+    with pytest.raises(Refused, match="too large: the levels of a rule"):
+        falling_levels([1 << 60], 1 + Fraction(1, 640_000))
 
 
 def test_channels_without_a_rule():

@@ -12,6 +12,7 @@ from tightrope.publish.axes import column_axis
 from tightrope.publish.facts import Column, Table
 from tightrope.publish.shapes import Count, Counts, Mean, Mode, Modulo, Sum
 from tightrope.publish.shapes.mean import middle_and_half
+from tightrope.publish.sql_pieces import present
 from tightrope.queries import Neighbours, query
 
 VALUES = ("a", "b", "c")
@@ -36,6 +37,20 @@ rows = st.tuples(
     st.booleans(),
 )
 tables = st.lists(rows, max_size=7)
+
+
+def test_a_mean_takes_in_only_what_it_draws():
+    """The count of rows with a value is drawn with it; of a fixed table no count is drawn."""
+    moving = Table("people", POPULATION, Neighbours.ADD_REMOVE)
+    mean = Mean(moving, column=SCORE)
+    assert mean.absorb(Count(moving, where=present("score"))) is not None
+    assert mean.absorb(Sum(moving, column=SCORE)) is not None
+    assert mean.absorb(Count(moving)) is None
+    assert mean.absorb(Modulo(moving, where=present("score"), modulus=3)) is None
+    fixed = Mean(PEOPLE, column=SIGNED)
+    assert not fixed.is_divided
+    assert fixed.absorb(Sum(PEOPLE, column=SIGNED)) is not None
+    assert fixed.absorb(Count(PEOPLE)) is None
 
 
 def numbers(shape, table):

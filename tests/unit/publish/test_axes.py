@@ -155,6 +155,9 @@ def test_other_stands_for_what_is_not_declared():
         ("a is null or a = 'y'", "y", True),
         ("round(a / 10)", Fraction(25), Fraction(3)),
         ("round(-a / 10)", Fraction(25), Fraction(-3)),
+        ("round(a, -2)", Fraction(250), Fraction(300)),
+        ("round(a, -1)", Fraction(-1244), Fraction(-1240)),
+        ("round(a, 1)", Fraction("2.25"), Fraction("2.3")),
         ("a // 10 % 7", Fraction(-85), Fraction(-1)),
         ("a - date '2020-01-01'", datetime.date(2020, 3, 1), Fraction(60)),
         ("year(a) between 2019 and 2020", datetime.date(2020, 3, 1), True),
@@ -164,6 +167,17 @@ def test_other_stands_for_what_is_not_declared():
 def test_functions(sql, value, expected):
     node = sqlglot.parse_one(sql, read="duckdb")
     assert values.worked_out(node, lambda column: value) == expected
+
+
+@pytest.mark.parametrize("many", [3, 12])
+def test_a_long_case_is_that_of_its_first_branch_too(many):
+    """Branches beyond a handful are looked up; a missing subject is in none of them."""
+    branches = " ".join(f"when {k // 2} then 'b{k}'" for k in range(many))
+    node = sqlglot.parse_one(f"case a {branches} else 'none' end", read="duckdb")
+    found = [values.worked_out(node, lambda _, k=k: k) for k in map(Fraction, range(3))]
+    first = [f"b{2 * k}" if 2 * k < many else "none" for k in range(3)]
+    assert found == first
+    assert values.worked_out(node, lambda column: None) == "none"
 
 
 @pytest.mark.parametrize(

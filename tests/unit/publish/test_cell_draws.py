@@ -6,7 +6,7 @@ import pytest
 from tightrope.certify import certify
 from tightrope.channels import UnboundedNoise
 from tightrope.errors import InputError
-from tightrope.publish.sampler import CellSampler
+from tightrope.publish.sampler import CellSampler, LatticeSampler
 from tightrope.queries import query
 
 
@@ -72,6 +72,35 @@ def test_the_flat_part_is_any_answer():
     (drawn,) = CellSampler(mechanism).draw_cells(np.array([3]), first_words_then_any)
     reach = mechanism.noise.reach
     assert -reach <= drawn <= 1000 + reach
+
+
+@pytest.mark.parametrize("relation", ["change-one", "add-remove"])
+def test_every_number_of_the_flat_part_has_its_point(relation):
+    mechanism = lattice_noise("count(1000)", relation)
+    noise = mechanism.noise
+    lattice = mechanism.question.graph.unbounded
+    size = noise.floor
+    bits = size.bit_length()
+    unused = -bits % 8
+    points = size // noise.levels[-1]
+
+    def point(*numbers):
+        """Draw with random bytes whose first bits are these numbers, one after the other."""
+        left = [
+            (number << unused).to_bytes((bits + unused) // 8, "little")
+            for number in numbers
+        ]
+        source = LatticeSampler(mechanism, 0)
+        drawn = source.flat_point(lambda count: left.pop(0)[:count])
+        return drawn, len(left)
+
+    for place in (0, 1, points // 3, points - 1):
+        (expected,) = lattice.point_around(noise.reach, place)
+        for number in (place * noise.levels[-1], (place + 1) * noise.levels[-1] - 1):
+            assert point(number) == (expected, 0)
+    # Numbers beyond the part are drawn again.
+    (last,) = lattice.point_around(noise.reach, points - 1)
+    assert point((1 << bits) - 1, size, size - 1) == (last, 0)
 
 
 def test_small_counts_get_negative_outputs_too():

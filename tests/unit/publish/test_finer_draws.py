@@ -1,6 +1,7 @@
 """Draws of a finer number after published ones: their law, and what is refused."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -68,6 +69,41 @@ def test_the_law_of_a_draw_is_that_of_the_theorem(published: list[int]) -> None:
         assert abs(Fraction(outputs.count(o), draws) - Fraction(weight, total)) < (
             Fraction(2, draws)
         )
+
+
+@pytest.mark.parametrize("published", [[3], [5, 4], [4, 4], [4, 4, 4], [6, 5, 5]])
+def test_the_weights_of_a_draw_add_up_exactly(
+    published: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left over is about 1e-16 of the weights: too little to be noticed in draws."""
+    people, x = 9, 4
+    noises = chain(people, "0.5", "1", "2", "4")[: len(published) + 1]
+    steps = [noise.file.noise for noise in noises[1:]]
+    offered: list[int] = []
+
+    def note(weights: list[int], bits: int, source: object) -> int:
+        offered.extend(weights)
+        return 0
+
+    monkeypatch.setattr("tightrope.publish.sampler._draw_place", note)
+    lowest = FinerSampler(noises[-1].steps).draw(x, published)
+
+    def chances(history: list[int]) -> int:
+        """The weight of a history, by the theorem's recursion from the first output."""
+        kept = steps[0].coarse.levels[abs(x - history[0])]
+        factor, left = 1, 0
+        for step, (before, finer) in zip(steps, pairwise(history), strict=False):
+            apart = abs(before - finer)
+            rest = factor * step.rest[abs(x - before)] + step.scale * left
+            left = rest if before == finer else 0
+            factor *= step.kernel[apart] if apart < len(step.kernel) else 0
+            kept = factor * step.levels[abs(x - finer)] + left
+        return kept
+
+    assert offered == [
+        chances([*published, lowest + place]) for place in range(len(offered))
+    ]
+    assert sum(offered) == steps[len(published) - 1].scale * chances(published)
 
 
 def test_mean_errors_and_coverage_of_ten_thousand_chains() -> None:

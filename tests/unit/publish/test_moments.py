@@ -97,6 +97,24 @@ def test_one_person_makes_the_steps_that_are_paid_for(near, end):
     assert all(2 * made > width for made, width in zip(largest, paid, strict=True))
 
 
+def test_every_row_of_a_person_may_add_the_most_to_a_sum():
+    def widest(rows):
+        facts = parse_facts(
+            '[tables.visits]\npopulation = 9\nneighbours = "add-remove"\nperson = "id"\n'
+            f"contributions = {rows}\n[tables.visits.columns]\n"
+            'id = { type = "integer" }\nx = { bounds = [2, 9] }\n'
+        )
+        (shape,) = read_shapes("select var_pop(x) from visits", facts)
+        return [shape.person_values(power) for power in shape.sums]
+
+    one = widest(1)
+    # Within the bounds and around the middle, and for squares from 0 up.
+    assert one
+    assert all(low <= 0 < high for low, high in one)
+    for rows in (2, 5):
+        assert widest(rows) == [(rows * low, rows * high) for low, high in one]
+
+
 def without_noise(sql, rows, near="add-remove", complete=False):
     """Return what would be published without noise."""
     shapes = shapes_of(sql, near, len(rows), complete)

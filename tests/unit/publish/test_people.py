@@ -56,6 +56,22 @@ def test_one_person_is_one_step_of_all_counts(near):
     assert moves(shape, near) == 1
 
 
+@pytest.mark.parametrize(
+    ("near", "rows", "most"),
+    [
+        ("add-remove", 2, 2),
+        ("change-one", 1, 2),
+        ("change-one", 2, 3),
+        ("either", 1, 2),
+    ],
+)
+def test_the_sensitivity_is_what_one_person_moves_all_counts_by(near, rows, most):
+    """The usual noise is named with it."""
+    (shape,) = read_shape(SQL, facts_of(near, 8)).ways()
+    table = replace(shape.table, contributions=rows)
+    assert replace(shape, table=table).sensitivity == most
+
+
 @pytest.mark.parametrize("near", ["add-remove", "change-one"])
 def test_a_histogram_with_one_step_would_not_do(near):
     """The negative twin: who is in three groups moves a table of groups by three steps."""

@@ -157,6 +157,12 @@ def test_a_distribution_function_is_asked_for(given):
     assert any("sums of such counts" in note for note in answer.notes)
     (axes, *_) = answer.plot("upto").axes
     assert len(axes.lines) == len(axes.collections) == 1
+    # The band goes from the lower ends to the upper ones.
+    heights = axes.collections[0].get_paths()[0].vertices[:, 1]
+    bands = [upto for _, (_, upto, _) in answer.rows]
+    assert heights.min() == min(float(upto.low) for upto in bands)
+    assert heights.max() == max(float(upto.high) for upto in bands)
+    assert set(heights) == {float(x) for upto in bands for x in (upto.low, upto.high)}
     assert given["ledger"].account("table people").spent == 20
 
 

@@ -41,6 +41,23 @@ def use(ledger, key, series="daily", step=0, amount=TENTH, **more):
     return ledger.answer(ledger.charge(ticket), 1)
 
 
+def test_an_unknown_series_is_told_with_the_known_ones(ledger):
+    with pytest.raises(InputError, match=r"no series 'autumn' \(declared: none\)"):
+        ledger.account(TABLE).known_series("autumn")
+    for name in ("spring", "summer"):
+        declare(ledger, name, [("0.1", 2)], 0, 1)
+    with pytest.raises(InputError, match=r"\(declared: spring, summer\)"):
+        ledger.account(TABLE).known_series("autumn")
+
+
+def test_a_number_before_a_file_says_how_often_it_is_used(tmp_path):
+    path = certify(GeometricChannel(6, "ln(2)"), "count(5)", "ln(2)").save(
+        tmp_path / "a.tightrope"
+    )
+    counted = [many for _, many in read_steps([f"3x{path}", str(path)], None, 0)]
+    assert counted == [3, 1]
+
+
 def test_a_budget_of_five_holds_108_releases_of_a_tenth(ledger):
     with pytest.raises(InputError, match="needs δ"):
         declare(ledger, "daily", [("0.1", 109)], "1e-6", 5)
