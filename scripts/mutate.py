@@ -385,7 +385,9 @@ class RecordedTests:
     def near(self, mutant: Mutant) -> list[str]:
         """Return the tests for a mutant, the nearest first, as many as its time allows."""
         file = str(mutant.path.relative_to(ROOT))
-        lines = range(mutant.line, mutant.statement - 1, -1)
+        # A decorator is above the first line of its statement.
+        first = min(mutant.line, mutant.statement)
+        lines = range(mutant.line, first - 1, -1)
         recorded = (self.by_line.get((file, line)) for line in lines)
         contexts = next(filter(None, recorded), [])
         if not contexts:

@@ -129,6 +129,18 @@ SENTENCES = {
         "a table of more than 100 cells is measured under `change-one`",
         "the theorem of `tightrope.tables.noise`",
     ),
+    "computed": Sentence(
+        "Computed from published numbers, at no cost: {computed}. Each of their intervals "
+        "contains the true value, where there is one, with at least the confidence of the "
+        "published numbers.",
+        "arithmetic around published numbers, such as a ratio",
+        "boxes of intervals that hold at once, or the exact law of the numbers together",
+    ),
+    "selected": Sentence(
+        "The intervals hold for all groups at once, so also for those that are shown.",
+        "HAVING, QUALIFY, LIMIT or a window chooses groups by published numbers",
+        "each interval has its share of what intervals may miss",
+    ),
     "usual, same": Sentence(
         "Independent geometric noise at ε = {epsilon} (as OpenDP adds it, for a sensitivity of "
         "{sensitivity}) has the same margin.",
@@ -436,15 +448,10 @@ def post_processing_sentences(computed: Sequence[str], selects: bool) -> list[st
     """
     sentences = []
     if computed:
-        sentences.append(
-            f"Computed from published numbers, at no cost: {', '.join(computed)}. Each of their "
-            "intervals contains the true value, where there is one, with at least the confidence "
-            "of the published numbers."
-        )
+        names = ", ".join(computed)
+        sentences.append(SENTENCES["computed"].words.format(computed=names))
     if selects:
-        sentences.append(
-            "The intervals hold for all groups at once, so also for those that are shown."
-        )
+        sentences.append(SENTENCES["selected"].words)
     return sentences
 
 

@@ -61,7 +61,10 @@ def test_the_best_finer_answer(files, capsys) -> None:
     words = ["half.tightrope", "one.tightrope", "--best", "--out", "best.tightrope"]
     assert main(["sharpen", *words]) == 0
     shown = capsys.readouterr().out
-    assert "best finer answer to count(4), all answers equally likely" in shown
+    assert (
+        "finer answer to count(4), designed for answers that are equally likely"
+        in shown
+    )
     assert "Written to best.tightrope." in shown
     assert main(["verify", "best.tightrope"]) == 0
     capsys.readouterr()

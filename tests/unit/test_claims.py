@@ -1,5 +1,6 @@
 """Every sentence about quality is what an independent computation gives, and no more."""
 
+import ast
 import itertools
 import re
 from fractions import Fraction
@@ -10,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tightrope as tr
+from tightrope import claims
 from tightrope.asking import plan
 from tightrope.certify import by_score, certify, verify
 from tightrope.channels import GeometricChannel
@@ -251,6 +253,37 @@ def test_margins_are_called_the_same_only_where_they_are():
     near = usual_sentence(Fraction(40001, 10000), Fraction(4), Fraction(1), 1)
     assert "the same margin" in same
     assert "± 4 instead of ± 4.001" in near
+
+
+def test_every_sentence_is_of_the_table():
+    """The code around the table fills in words; it has no sentence of its own, and uses all."""
+    tree = ast.parse(Path(claims.__file__).read_text("utf-8"))
+    table = next(
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "SENTENCES"
+    )
+    texts = {id(node): node.value for node in ast.walk(tree) if is_text(node)}
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and isinstance(node.body[0], ast.Expr)
+    }
+    inside = {id(node) for node in ast.walk(table)}
+    around = [
+        text
+        for place, text in texts.items()
+        if place not in inside and place not in docstrings
+    ]
+    assert [text for text in around if re.search(r"\w\.( |$)", text)] == []
+    # A kind is named as it is, or is put together: "near" and " inside".
+    named = {*around, *(f"{kind} inside" for kind in ("optimal", "near"))}
+    assert set(SENTENCES) - named == set()
+
+
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def test_the_page_lists_every_sentence():

@@ -475,7 +475,10 @@ def _best_pair(coarse: Mechanism, fine: Mechanism, out: Path | None) -> None:
         "no such pair below": f"{found.bound:.6g}, by linear programs in floats",
         "a single answer": f"{loss} loss {found.single:.6g} at ε = {fine.epsilon}",
     }
-    title = f"best finer answer to {coarse.query}, all answers equally likely"
+    # The bound is one of floats: the title claims no more than the two numbers below it.
+    title = (
+        f"finer answer to {coarse.query}, designed for answers that are equally likely"
+    )
     tell(data, title, rows, [] if out is None else [f"Written to {out}."])
 
 

@@ -62,6 +62,8 @@ WHOLE = [
     ("line", "certificate.bits", 1, 400),
     ("limit", "certificate.weight", 0, 2**512 - 1),
     ("multipliers", "certificate.arcs", 0, 2**40 - 1),
+    ("cosets", "certificate.arcs", 0, 2**40 - 1),
+    ("cosets", "certificate.stride", 1, 2**40 - 1),
     ("stretched", "certificate.bits", 1, 60),
     ("stretched", "certificate.ends", 1, 2**20 - 1),
     ("stretched", "certificate.layers", 1, 2**20 - 1),

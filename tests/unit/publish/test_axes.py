@@ -124,6 +124,18 @@ def test_texts_are_worked_out_on_declared_values():
     assert places(axis, region, [None]) == [-1]  # a column without a type
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_function_with_one_value_has_one_place(listed):
+    bounds = {"values": (1, 5, 9)} if listed else {"bounds": (0, 99)}
+    age = Column("age", "integer", **bounds)
+    axis = axis_of("floor(age / 1000)", age)
+    assert axis.classes == (0,)
+    outside = (
+        -1 if listed else 0
+    )  # a number beyond its bounds is the nearest within them
+    assert places(axis, age, [5, 9, 700, None]) == [0, 0, outside, -1]
+
+
 def test_numbers_of_any_type_may_have_listed_values():
     degree = Column("degree", "number", values=(1, 2, 4))
     axis = axis_of("degree * 2", degree)

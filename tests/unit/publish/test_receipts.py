@@ -11,6 +11,7 @@ from tightrope.publish import verify_receipt
 from tightrope.publish.entries import Entry
 from tightrope.publish.receipts import (
     SigningKey,
+    anchors_of_receipts,
     apply_remap,
     key_path,
     read_receipt,
@@ -92,6 +93,15 @@ def test_a_receipt_signed_anew_by_somebody_else_is_noticed(receipt, key, tmp_pat
         "not that of the entry"
         in verify_receipt(forger.sign({**content, "answer": 4})).reasons[0]
     )
+
+
+def test_a_receipt_of_another_ledger_is_no_anchor(receipt, tmp_path):
+    path = tmp_path / "r.json"
+    write_receipt(receipt, path)
+    place = (receipt["position"], receipt["hash"])
+    assert anchors_of_receipts([path], receipt["ledger"]) == [place]
+    with pytest.raises(CheckFailed, match="another ledger, a1b2"):
+        anchors_of_receipts([path], "c3d4")
 
 
 def test_files_that_are_no_receipts(tmp_path):
