@@ -1,6 +1,7 @@
 """Answers of a frozen table that are sharpened later, for several readers, and step by step."""
 
 import json
+import re
 import shutil
 import threading
 from fractions import Fraction
@@ -183,6 +184,16 @@ def test_the_ledger_shows_a_chain(run):
     assert "key k #2, sharpens k to" in " ".join(told.split())
     answers = run("ledger", "show", "--json").data["answers"]
     assert [answer["follows"] for answer in answers] == [None, "k"]
+
+
+def test_the_ledger_shows_sharpened_numbers_with_their_margins(run, monkeypatch):
+    told = run("ask", COUNT, "--levels", "0.25,0.5,1", "--key", "k").out
+    margins = re.findall(r"± \d+", told)
+    assert len(set(margins)) == 3
+    assert re.findall(r"± \d+", run("ledger", "show").out) == margins
+    # Without the mechanism that the chain begins with, its law is not known.
+    monkeypatch.setenv("TIGHTROPE_CACHE", "empty")
+    assert "±" not in run("ledger", "show").out
 
 
 def test_where_nothing_derives_the_ordinary_price_is_offered(run):

@@ -10,7 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tightrope.certify import AnyMechanism, Mechanism, by_score, is_by_score, read
+from tightrope.certify import (
+    AnyMechanism,
+    Mechanism,
+    by_score,
+    certify_sharpened,
+    is_by_score,
+    read,
+)
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
 from tightrope.errors import CheckFailed, InputError, TightropeError
@@ -150,29 +157,41 @@ def cached_mechanism(
     return None
 
 
-def drawn_from(receipt: Mapping[str, Any]) -> list[Noise | None]:
+def drawn_from(
+    receipt: Mapping[str, Any], others: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Noise | None]:
     """Return the mechanisms that a receipt names, made in closed form or found in the cache.
 
-    Their digests are those of the receipt: they were verified when the answer was drawn.
+    Their digests are those of the receipt: they were verified when the answer was drawn. Others are
+    receipts by their keys, among them the one that a sharpened answer follows: its noise is made
+    from the noise of that one.
     """
+    before = (others or {}).get(receipt.get("follows", {}).get("key", ""))
+    earlier = [] if before is None else drawn_from(before, others)
     words = ("query", "neighbours", "epsilon", "mechanism")
     # Several draws of one answer are joined by commas in its entry.
     parts = [str(receipt.get(word, "")).split(", ") for word in words]
     deltas = str(receipt.get("step_delta", "0")).split(", ")
     noises: list[Noise | None] = []
-    for (text, near, level, number), delta in zip(
-        zip(*parts, strict=False), itertools.cycle(deltas), strict=False
+    draws = zip(*parts, strict=False)
+    for (text, near, level, number), delta, coarse in zip(
+        draws,
+        itertools.cycle(deltas),
+        itertools.chain(earlier, itertools.repeat(None)),
+        strict=False,
     ):
         made: AnyMechanism | None = None
         with contextlib.suppress(TightropeError):
-            if is_by_score(text):
+            if coarse is not None:
+                made = certify_sharpened(coarse.file, level)
+            elif is_by_score(text):
                 made = by_score(text, level, near)
             elif delta != "0":
                 most = query_of(text).graph.size - 1
                 made = prove_shown_count(most, level, delta, neighbours=near)
             else:
                 asked = query_of(text, neighbours=near)
-                # With and without ends; what follows an earlier answer is not in the cache.
+                # With and without ends.
                 for free in (False, True):
                     cached = cached_mechanism(asked, Epsilon.of(level), free)
                     if cached is not None and cached.digest == number:

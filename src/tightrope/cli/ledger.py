@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -70,7 +71,8 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
         }
     rows |= {"entries": str(head.position), "head": head.hash, "last": head.time}
     rows["answers"] = str(len(paid)) if paid else "none yet"
-    rows |= {f"  {entry.position}": _published(entry) for entry in newest}
+    bodies = {entry.body["key"]: entry.body for entry in paid}
+    rows |= {f"  {entry.position}": _published(entry, bodies) for entry in newest}
     if waiting:
         keys = ", ".join(waiting[:last])
         rows["paid, not answered"] = (
@@ -79,14 +81,14 @@ def show(url: str = "ledger.db", *, last: int = 20) -> None:
     tell(data, f"ledger {ledger.store.name}", rows)
 
 
-def _published(entry: Entry) -> str:
+def _published(entry: Entry, bodies: Mapping[str, Mapping[str, Any]]) -> str:
     """Say what was published when, to whom, for how much, and the question behind it."""
     from tightrope.asking.answers import published_numbers
     from tightrope.asking.cache import drawn_from
     from tightrope.publish.accounts import shown
 
     body = entry.body
-    answer = str(published_numbers(body, drawn_from(body)))
+    answer = str(published_numbers(body, drawn_from(body, bodies)))
     cost = shown(Fraction(body["charges"][0]["amount"]))
     user = f" by {body['user']}" if body.get("user") else ""
     chain = ""

@@ -26,7 +26,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from tightrope.publish.intervals import MISSING, Estimate, whole
+from tightrope.publish.intervals import MISSING, Estimate, possible_ends, whole
 
 #: What an expression is on published numbers: a number, a text, or nothing (NULL).
 Result = Fraction | str | None
@@ -399,11 +399,11 @@ class Expression:
         if margin is None:
             return None
         middle = form.at({variable: known[variable].value for variable in form.terms})
-        found = Range(middle - margin, middle + margin)
         counts = all(c > 0 and line.box.is_count(v) for v, c in form.terms.items())
         # A sum of counts is not negative: cutting the interval there loses no coverage.
-        least = form.constant if counts else found.low
-        return Range(max(found.low, least), max(found.high, least))
+        least = form.constant if counts else None
+        around = (middle - margin, middle + margin)
+        return Range(*possible_ends(middle, around, least))
 
     def may_be_null(self, line: OutputLine) -> bool:
         """Whether there may be no true value."""

@@ -162,6 +162,35 @@ class Estimate:
 MISSING = Estimate("–")
 
 
+def possible_ends(
+    value: Number,
+    ends: tuple[Number, Number],
+    least: Number | None = None,
+    most: Number | None = None,
+) -> tuple[Any, Any]:
+    """Return the ends of an interval around a published number, cut to what is possible.
+
+    A number beyond what is possible counts as the nearest possible one [1]_: cut where it lies, its
+    interval would be a single point, or nothing, and look certain. The interval moves with the
+    number, and loses nothing that is possible.
+
+    >>> possible_ends(2, (-1, 5), least=0), possible_ends(-7, (-10, -4), least=0)
+    ((0, 5), (0, 3))
+
+    References
+    ----------
+    .. [1] M. Mandelkern, J. Schultz, "The statistical analysis of Gaussian and Poisson signals near
+       physical boundaries", J. Math. Phys. 41 (2000).
+    """
+    held = value if least is None else max(value, least)
+    if most is not None:
+        held = min(held, most)
+    low, high = (end + held - value for end in ends)
+    # The held number is possible and within both ends, so cutting leaves low <= high.
+    low = low if least is None else max(low, least)
+    return low, high if most is None else min(high, most)
+
+
 def level_of(confidence: Fraction | float | str) -> Fraction:
     """Read a confidence level.
 

@@ -590,8 +590,9 @@ def ledger_view(ledger: str) -> LedgerView:
             for entry in reversed(answers)
             if signing
         ]
+        by_key = {receipt["key"]: receipt for receipt in receipts}
         listed = tuple(
-            (published_numbers(receipt, drawn_from(receipt)), receipt)
+            (published_numbers(receipt, drawn_from(receipt, by_key)), receipt)
             for receipt in receipts
         )
         return LedgerView(tuple(book.accounts().values()), listed, tuple(waiting))

@@ -16,8 +16,17 @@ from tightrope.channels import Channel, GeometricChannel, ScaledPhi, UnboundedNo
 from tightrope.errors import InputError
 from tightrope.graphs import Clique, Cycle
 from tightrope.mechanisms import geometric as geometric_channel
-from tightrope.publish.intervals import level_of, margin_text
+from tightrope.publish.intervals import (
+    Estimate,
+    level_of,
+    margin_text,
+    possible_ends,
+)
 from tightrope.publish.noise import confidence_set, noise_of, promised_error
+from tightrope.publish.shapes.base import Reading
+from tightrope.publish.shapes.cubes import SumTables
+from tightrope.publish.shapes.mean import quotient
+from tightrope.publish.shapes.tables import Tables
 
 
 def geometric(text: str, epsilon: str) -> Mechanism:
@@ -381,3 +390,62 @@ def test_noise_has_an_interval_for_its_own_outputs_only(text, wrong):
     made = certify(UnboundedNoise(asked.graph, 1), asked, 1)
     with pytest.raises(InputError, match="is not an output of this mechanism"):
         confidence_set(made, wrong)
+
+
+BEYOND = [
+    pytest.param(-40, (-46, -34), (0, 100), (0, 6), id="below"),
+    pytest.param(-4, (-10, 2), (0, 100), (0, 6), id="partly below"),
+    pytest.param(140, (134, 146), (0, 100), (94, 100), id="above"),
+    pytest.param(50, (44, 56), (0, 100), (44, 56), id="inside"),
+    pytest.param(-40, (-46, -34), (None, None), (-46, -34), id="no ends"),
+]
+
+
+@pytest.mark.parametrize(("number", "around", "possible", "ends"), BEYOND)
+def test_a_number_beyond_what_is_possible_counts_as_the_nearest(
+    number, around, possible, ends
+):
+    assert possible_ends(number, around, *possible) == ends
+
+
+@pytest.mark.parametrize("number", range(-12, 23))
+def test_nothing_possible_is_lost_and_no_interval_is_a_point(number):
+    low, high = possible_ends(number, (number - 3, number + 2), 0, 10)
+    lost = [
+        x for x in range(11) if number - 3 <= x <= number + 2 and not low <= x <= high
+    ]
+    assert not lost
+    assert high - low >= 2
+
+
+def _lattice_number(number):
+    asked = tr.query("count(90)")
+    mechanism = certify(UnboundedNoise(asked.graph, "1"), asked, "1")
+    return noise_of(mechanism).estimates(number, Fraction(19, 20))[0]
+
+
+def _sum_of_a_table(number):
+    reading = Reading("sum tables", bounds=(-5, 0))
+    return SumTables.number_within(-number, 4, reading)
+
+
+def _mean(number):
+    reading = Reading("mean", bounds=(0, 9))
+    total = Estimate(number * 30, number * 30 - 20, number * 30 + 20)
+    return quotient(reading, total, Estimate(30, 26, 34))
+
+
+@pytest.mark.parametrize(
+    "estimated",
+    [
+        _lattice_number,
+        lambda number: Tables.number_within(number, 4, Reading("tables")),
+        _sum_of_a_table,
+        _mean,
+    ],
+)
+def test_no_number_beyond_its_ends_looks_certain(estimated):
+    near = estimated(-3)
+    far = estimated(-30)
+    assert far.high - far.low >= near.high - near.low > 0
+    assert not str(far).endswith("± 0")

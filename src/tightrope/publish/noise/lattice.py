@@ -15,7 +15,13 @@ import numpy as np
 
 from tightrope.accounting import TradeOff
 from tightrope.channels import UnboundedNoise
-from tightrope.publish.intervals import Number, galloping_search, number_parts, whole
+from tightrope.publish.intervals import (
+    Number,
+    galloping_search,
+    number_parts,
+    possible_ends,
+    whole,
+)
 from tightrope.publish.noise.laws import NoiseLaw, PairLaw, law_edges
 from tightrope.publish.noise.rows import SEEN, RowNoise, not_released
 from tightrope.publish.sampler import CellSampler, LatticeSampler
@@ -208,10 +214,7 @@ def _lattice_bounds(
     width = _noise_width(mechanism, level) * step
     most = lattice.people * step
     # One number may be recorded beyond the ends, as it was drawn.
-    return tuple(
-        (
-            whole(min(max(x - width, Fraction(0)), most)),
-            whole(max(min(x + width, most), Fraction(0))),
-        )
-        for x in number_parts(answer)
+    around = (
+        possible_ends(x, (x - width, x + width), 0, most) for x in number_parts(answer)
     )
+    return tuple((whole(low), whole(high)) for low, high in around)

@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from tightrope.errors import InputError
 from tightrope.publish.facts import Table
-from tightrope.publish.intervals import Estimate, whole
+from tightrope.publish.intervals import Estimate, possible_ends, whole
 from tightrope.publish.shapes.base import (
     Draw,
     JobReading,
@@ -143,15 +143,11 @@ class SumTables(Tables, kind="sum tables"):
     @classmethod
     def number_within(cls, number: Any, margin: Any, reading: Reading) -> Estimate:
         """Return a sum with its interval, cut at 0 where all values are on one side of it."""
-        low = number - margin
-        high = number + margin
-        if reading.bounds[0] >= 0:
-            low = max(low, 0)
-            high = max(high, 0)
-        if reading.bounds[1] <= 0:
-            low = min(low, 0)
-            high = min(high, 0)
-        value, low, high = (whole(x * reading.step) for x in (number, low, high))
+        least = 0 if reading.bounds[0] >= 0 else None
+        most = 0 if reading.bounds[1] <= 0 else None
+        around = (number - margin, number + margin)
+        ends = possible_ends(number, around, least, most)
+        value, low, high = (whole(x * reading.step) for x in (number, *ends))
         return Estimate(value, low, high)
 
     # -- error ------------------------------------------------------------------------------

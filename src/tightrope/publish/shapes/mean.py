@@ -16,6 +16,7 @@ from tightrope.publish.intervals import (
     Estimate,
     Number,
     number_parts,
+    possible_ends,
     whole,
 )
 from tightrope.publish.noise.laws import NoiseLaw, PairLaw
@@ -430,10 +431,8 @@ class PairNumbers:
             for _ in range(3):
                 width = self._width(_rounded_up(max(abs(low), abs(high))))
                 # Shrink only: every t outside was contradicted by the wider width already.
-                lowest = (self.total - width) / self.count
-                highest = (self.total + width) / self.count
-                low = min(max(low, lowest), best)
-                high = max(min(high, highest), best)
+                far = width / self.count
+                low, high = possible_ends(mean, (mean - far, mean + far), low, high)
         middle, half = middle_and_half(self.reading.bounds)
         ends = (middle + half * x for x in (best, low, high))
         return _estimate(ends, self.reading.step)
@@ -449,10 +448,11 @@ class PairNumbers:
         if self.law is not None:
             shift = middle / half
             width = half * self.law.width(shift, self.level, ROUNDING)
-            low = max(value - width, low)
-            high = min(value + width, high)
-        value = min(max(value, low), high)
-        return _estimate((value, low, high), self.reading.step)
+            ends = possible_ends(value, (value - width, value + width), low, high)
+        else:
+            ends = (low, high)
+        held = min(max(value, low), high)
+        return _estimate((held, *ends), self.reading.step)
 
     def number(self) -> Estimate:
         """Return the count, by the law of one number of the pair."""
@@ -462,10 +462,8 @@ class PairNumbers:
             return Estimate(value, 0, most)
         count_width = self.law.width(Fraction(0), self.level, Fraction(0))
         width = math.floor(count_width)
-        low = min(max(self.count - width, 0), value)
-        # The interval contains the published number even after that was clamped.
-        high = max(min(self.count + width, most), value)
-        return Estimate(value, low, high)
+        around = (self.count - width, self.count + width)
+        return Estimate(value, *possible_ends(self.count, around, 0, most))
 
 
 def _estimate(numbers: Iterable[Fraction], step: Fraction) -> Estimate:
@@ -579,9 +577,8 @@ class JointNoise:
             for _ in range(3):
                 # One more for windows between whole numbers.
                 farthest = _rounded_up(max(abs(low), abs(high)))
-                width = self.width(farthest) + 1
-                low = min(max(low, (sum_of - width) / count), middle)
-                high = max(min(high, (sum_of + width) / count), middle)
+                far = (self.width(farthest) + 1) / count
+                low, high = possible_ends(mean, (mean - far, mean + far), low, high)
         ends = (middle, low, high)
         value, least, largest = (whole(reading.centre + x) for x in ends)
         return Estimate(value, least, largest)
@@ -596,11 +593,12 @@ def quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
     """Return a mean and its interval from those of a sum and a count; both within the bounds."""
     low, high = reading.bounds
 
-    def mean(top: Any, bottom: Any) -> Number:
-        quotient = reading.centre + Fraction(top) / bottom
-        return whole(min(max(quotient, Fraction(low)), Fraction(high)))
+    def mean(top: Any, bottom: Any) -> Fraction:
+        centred: Fraction = Fraction(top) / bottom
+        return centred + reading.centre
 
-    value = mean(total.value, max(count.value, 1))
+    found = mean(total.value, max(count.value, 1))
+    value = whole(min(max(found, Fraction(low)), Fraction(high)))
     if not count.low:
         # It may be nobody at all: every mean within the bounds is possible.
         return Estimate(value, low, high)
@@ -610,7 +608,8 @@ def quotient(reading: Reading, total: Estimate, count: Estimate) -> Estimate:
         for top in (total.low, total.high)
         for end in (count.low, count.high)
     ]
-    return Estimate(value, min(ends), max(ends))
+    least, most = possible_ends(found, (min(ends), max(ends)), low, high)
+    return Estimate(value, whole(least), whole(most))
 
 
 def uncentred_sum(reading: Reading, total: Estimate, count: Estimate) -> Estimate:

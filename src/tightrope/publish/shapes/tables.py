@@ -23,7 +23,7 @@ from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError, TooLarge
 from tightrope.publish.axes import Axis, nested_domain
 from tightrope.publish.facts import Table
-from tightrope.publish.intervals import Estimate, whole
+from tightrope.publish.intervals import Estimate, possible_ends, whole
 from tightrope.publish.shapes.base import (
     OTHER,
     USUAL,
@@ -473,9 +473,8 @@ class Tables(Shape, kind="tables"):
     def number_within(cls, number: Any, margin: Any, reading: Reading) -> Estimate:
         """Return a published number with its interval."""
         # A count is not negative: cutting the interval at 0 loses no coverage.
-        low = max(number - margin, 0)
-        high = max(number + margin, 0)
-        return Estimate(number, low, high)
+        around = (number - margin, number + margin)
+        return Estimate(number, *possible_ends(number, around, least=0))
 
     def check_whole(self) -> None:
         """Refuse tables whose columns together are too many for a whole table."""
