@@ -136,9 +136,8 @@ def test_computed_intervals_hold_the_truth(sql, near, tmp_path):
             }
 
         def margin_of(terms):
-            (part, *more) = question.parts
-            # Several numbers that are drawn apart have no law together here.
-            return None if more else part.shape.error_margin(terms, Fraction(19, 20))
+            law = question.error_law(terms)
+            return None if law is None else law.margin(Fraction(19, 20))
 
         shown = after.rows(view.shape.keys, view.titles, numbers, margin_of=margin_of)
         for name, line in shown:

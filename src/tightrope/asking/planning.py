@@ -68,6 +68,7 @@ from tightrope.publish.shapes import Draw, PlannedTable, Shape, estimates
 from tightrope.publish.sources import dialect_of
 from tightrope.publish.store import Store
 from tightrope.queries import Neighbours
+from tightrope.tables import ErrorLaw
 from tightrope.texts import TextTable, bound_text, to_exact
 
 
@@ -205,6 +206,24 @@ class Question:
                 view.shape.after.selects,
             )
         return tuple(dict.fromkeys(notes))
+
+    def error_law(
+        self, terms: Mapping[tuple[tuple[Any, ...], str], Fraction]
+    ) -> ErrorLaw | None:
+        """Return the law of the error of a linear form of numbers, where all laws are known."""
+        independent: list[ErrorLaw] = []
+        for part in self.parts:
+            own = {
+                (names, title): weight
+                for (names, title), weight in terms.items()
+                if title in part.shape.titles
+            }
+            law = part.shape.error_law(own) if own else ErrorLaw(())
+            if law is None:
+                return None
+            # Each part is drawn by itself, so their errors are independent.
+            independent.append(law)
+        return ErrorLaw(tuple(noise for law in independent for noise in law.parts))
 
     @property
     def certified(self) -> bool:
@@ -771,16 +790,6 @@ def _answers(
             name: (*unbiased, Estimate(people[name])) for name, unbiased in rows.items()
         }
 
-    def margin_of(terms: Any) -> Fraction | None:
-        # Where all intervals hold at once, one more law would need a share of what may fail.
-        if question.simultaneous or len(question.views) > 1:
-            return None
-        for part, release in zip(question.parts, releases, strict=True):
-            if {title for _, title in terms} <= set(part.shape.titles):
-                level = _per_group_confidence(question, part, release)
-                return part.shape.error_margin(terms, level)
-        return None
-
     answers = {}
     for view in question.views:
         after = view.shape.after
@@ -791,6 +800,25 @@ def _answers(
             numbers = rows if many == 1 else rows_at(many)
             # A SELECT sees its own lines of what was drawn for the whole job.
             return shape.shown_lines(drawn, numbers)
+
+        # What its lines and numbers are called in what was drawn.
+        line_names = view.shape.shown_lines(drawn, {name: name for name in rows})
+        number_titles = dict(zip(view.titles, question.titles, strict=True))
+
+        def margin_of(
+            terms: Mapping[Any, Fraction],
+            lines: Mapping[Any, Any] = line_names,
+            called: Mapping[str, str] = number_titles,
+        ) -> Fraction | None:
+            # Where all intervals hold at once, one more law would need a share of what may fail.
+            if question.simultaneous:
+                return None
+            drawn_terms = {
+                (lines[name], called[title]): c for (name, title), c in terms.items()
+            }
+            law = question.error_law(drawn_terms)
+            level = question.parts[0].confidence
+            return None if law is None else law.margin(level)
 
         answers[view.place] = replace(
             common,

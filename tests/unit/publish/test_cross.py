@@ -252,10 +252,11 @@ def test_a_linear_form_has_the_margin_of_its_law(weights):
         for title, weight in zip(titles, weights, strict=True)
     }
     level = Fraction(19, 20)
-    margin = shape.error_margin(terms, level)
+    margin = shape.error_law(terms).margin(level)
     assert margin == exact_margin(math.exp(-1), weights, float(level))
     # The box of two intervals of 97.5 % is wider.
-    own = shape.error_margin({(("north",), titles[0]): Fraction(1)}, Fraction(39, 40))
+    one = shape.error_law({(("north",), titles[0]): Fraction(1)})
+    own = one.margin(Fraction(39, 40))
     assert margin < own * sum(map(abs, weights))
 
 
@@ -295,7 +296,7 @@ def test_shapes_whose_outputs_are_held_have_no_law_of_linear_forms():
         sql="select region, count(*) as n from people group by 1",
     )
     terms = {(("north",), "n"): Fraction(1), (("south",), "n"): Fraction(-1)}
-    assert shape.error_margin(terms, Fraction(19, 20)) is None
+    assert shape.error_law(terms) is None
 
 
 def test_lines_of_several_tables_have_the_law_of_their_job():
@@ -309,4 +310,4 @@ def test_lines_of_several_tables_have_the_law_of_their_job():
         ((0, "north", "f"), "n"): Fraction(-1),
         ((0, "north", "m"), "n"): Fraction(-1),
     }
-    assert shape.error_margin(terms, Fraction(19, 20)) == 0
+    assert shape.error_law(terms).margin(Fraction(19, 20)) == 0

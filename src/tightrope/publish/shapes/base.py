@@ -32,7 +32,7 @@ from tightrope.publish.post_processing import AS_PUBLISHED, PostProcessing
 from tightrope.publish.relations import ROW_NUMBER
 from tightrope.publish.sql_pieces import ConditionReader, present, quoted
 from tightrope.queries import Neighbours
-from tightrope.tables import Domain
+from tightrope.tables import Domain, ErrorLaw
 from tightrope.texts import bound_text
 
 if TYPE_CHECKING:
@@ -592,19 +592,12 @@ class Shape:
         """Return the shape as tables that may be planned with others, if it is a count."""
         return None
 
-    def error_margin(
-        self,
-        terms: Mapping[tuple[tuple[Any, ...], str], Fraction],
-        level: Fraction,
-    ) -> Fraction | None:
-        """Return the margin of a linear form of numbers by the exact law of its error, if known.
+    def error_law(
+        self, terms: Mapping[tuple[tuple[Any, ...], str], Fraction]
+    ) -> ErrorLaw | None:
+        """Return the exact law of the error of a linear form of numbers, if it is known.
 
-        Parameters
-        ----------
-        terms
-            The coefficient of each number, which has the names of its line and a title.
-        level
-            The probability that the interval contains the true value.
+        Terms are the coefficient of each number, which has the names of its line and a title.
         """
         return None
 

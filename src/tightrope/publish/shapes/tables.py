@@ -498,21 +498,18 @@ class Tables(Shape, kind="tables"):
         """Return the numbers with the laws of their errors together."""
         return JobNumbers(self, answer)
 
-    def error_margin(
-        self,
-        terms: Mapping[tuple[tuple[Any, ...], str], Fraction],
-        level: Fraction,
-    ) -> Fraction | None:
-        """Return the margin of a linear form, from the exact law of its error.
+    def error_law(
+        self, terms: Mapping[tuple[tuple[Any, ...], str], Fraction]
+    ) -> ErrorLaw:
+        """Return the exact law of a linear form's error.
 
         Outputs are not held between ends, so the errors are those of the noise alone.
         """
         combined: dict[Any, Fraction] = {}
         for (names, title), weight in terms.items():
             cell = self._cell_of(names, title)
-            combined[cell] = combined.get(cell, Fraction(0)) + weight
-        law = error_law(_plan_of(self.job_reading), combined)
-        return Fraction(law.margin(level)) * self.step
+            combined[cell] = combined.get(cell, Fraction(0)) + weight * self.step
+        return error_law(_plan_of(self.job_reading), combined)
 
     def _cell_of(
         self, names: tuple[Any, ...], title: str
