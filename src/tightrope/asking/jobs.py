@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish.shapes import Shape, Tables
 
@@ -88,6 +89,25 @@ class Unplanned:
         """What the numbers that are drawn are called."""
         (first, *more) = self.views
         return self.shapes[0].titles if more else first.titles
+
+
+def planned_numbers(job: Unplanned, level: Epsilon) -> list[tuple[Shape, Fraction]]:
+    """Return what is drawn for a job, each with its share of ε.
+
+    Several numbers in the tables of one SELECT are planned as one job, for the columns that are
+    shown. Others have equal shares, and so have those that shall keep an error each.
+    """
+    even = Fraction(1, len(job.shapes))
+    tables = [shape for mine in job.shapes if (shape := mine.as_number()) is not None]
+    # What has an error to keep cannot give anything up for the others.
+    if not len(job.shapes) == len(tables) > 1 or job.errors:
+        return [(shape.among(len(job.shapes)), even) for shape in job.shapes]
+    (view,) = job.views
+    typical = {shape.titles[0]: shape.typical for shape in tables}
+    weights = view.shape.after.weights(view.shape.keys, typical)
+    own = [weights[shape.titles[0]] for shape in tables]
+    together = Tables.share(tables, own, level)
+    return [(shape, shape.number_share) for shape in together]
 
 
 def in_jobs(

@@ -25,7 +25,13 @@ from typing import Any
 from tightrope.accounting.curves import delta_of
 from tightrope.asking.answers import Answer, told_noise, whole_note
 from tightrope.asking.cache import mechanism_for
-from tightrope.asking.jobs import QuestionSpec, Unplanned, View, in_jobs
+from tightrope.asking.jobs import (
+    QuestionSpec,
+    Unplanned,
+    View,
+    in_jobs,
+    planned_numbers,
+)
 from tightrope.asking.sharpening import (
     HALVINGS,
     Chain,
@@ -146,9 +152,11 @@ class Question:
 
     def sharpened(self, level: Epsilon) -> Question:
         """Return the question that follows this one at a larger level."""
-        # Columns share ε evenly, at every level of a chain.
-        each = level.scaled(Fraction(1, len(self.parts)))
-        parts = tuple(part.sharpened(each) for part in self.parts)
+        # Columns share ε in the same way at every level of a chain.
+        parts = tuple(
+            part.sharpened(level.scaled(part.epsilon.multiple / self.epsilon.multiple))
+            for part in self.parts
+        )
         earlier = (*self.earlier, self.epsilon)
         return replace(self, epsilon=level, parts=parts, earlier=earlier)
 
@@ -293,7 +301,7 @@ class Question:
         return {
             # Several numbers may be measured by the same columns, each with its part of ε.
             (f"{part.shape.titles[0]}: " if several else "")
-            + (" × ".join(table["table"]) or "in all"): table["share"] / len(self.parts)
+            + (" × ".join(table["table"]) or "in all"): table["share"]
             for part in self.parts
             for table in part.shape.plan_fields.get("plan", ())
         }
@@ -372,6 +380,7 @@ class Plan:
         measured = [table for one in self.questions for table in one.measured]
         published = [
             {
+                **({"number": table.number} if len(one.parts) > 1 else {}),
                 "table": list(table.columns),
                 "margin": float(table.margin),
                 "split": float(table.split),
@@ -591,9 +600,9 @@ def plan(
 
     def question_at(k: int, level: Epsilon) -> Question:
         job = unplanned[k]
-        each = level.scaled(Fraction(1, len(job.shapes)))
         parts = tuple(
-            _planned(shape, each, confidences[k], progress) for shape in job.shapes
+            _planned(shape, level.scaled(share), confidences[k], progress)
+            for shape, share in planned_numbers(job, level)
         )
         return Question(job.views, level, parts, job.titles, at_once[k])
 

@@ -709,15 +709,22 @@ class Held(Expression):
     def range_on(self, line: OutputLine) -> Range:
         """Return the part of the range between the ends; all of it where there is no range."""
         try:
-            # The truth is inside the ends, so cutting the range loses no coverage.
-            return self.part.range_on(line).within(self.ends)
+            return self._inside(self.part.range_on(line), line)
         except NoInterval:
             return self.ends
 
     def law_range(self, line: OutputLine, margin_of: MarginOf) -> Range | None:
         """Return the part of the range between the ends."""
         inner = self.part.law_range(line, margin_of)
-        return None if inner is None else inner.within(self.ends)
+        return None if inner is None else self._inside(inner, line)
+
+    def _inside(self, found: Range, line: OutputLine) -> Range:
+        """Return the part of a range between the ends, where the truth is."""
+        number = self.part.value(line)
+        around = (found.low, found.high)
+        if isinstance(number, Fraction) and found.low <= number <= found.high:
+            return Range(*possible_ends(number, around, self.ends.low, self.ends.high))
+        return found.within(self.ends)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tightrope.publish.arithmetic import (
     Expression,
     Leaf,
     OutputCondition,
+    OutputLine,
     PublishedLines,
     PublishedNumber,
     Variable,
@@ -109,6 +110,48 @@ class PostProcessing:
             for column in self.columns
             if column.is_shown
         )
+
+    def weights(
+        self, keys: Sequence[str], typical: Mapping[str, tuple[Fraction, Fraction]]
+    ) -> dict[str, Fraction]:
+        """Return what the square error of each published number counts, in squares of its step.
+
+        Each column that is shown counts the same: its square error is divided by the one that a
+        step in each of its numbers makes. A mean of a sum S and a count N has the errors of S and
+        of N times the mean, so that an error of N counts less where the mean is small.
+
+        Parameters
+        ----------
+        keys
+            What lines are named by.
+        typical
+            A typical value of each number, and its step: how much one person changes it.
+        """
+        leaves = {title: Leaf(title) for title in typical}
+
+        def line(moved: str = "") -> OutputLine:
+            numbers = {
+                (0, title): Estimate(value + step * (title == moved))
+                for title, (value, step) in typical.items()
+            }
+            names = dict.fromkeys(keys)
+            return PublishedLines((names,), numbers, leaves).line(0)
+
+        weights = dict.fromkeys(typical, Fraction(0))
+        shown = [column.expression for column in self.columns if column.is_shown]
+        for expression in shown or map(PublishedNumber, leaves.values()):
+            used = [leaf.title for leaf in expression.leaves()]
+            middle = expression.value(line())
+            squares = []
+            for title in used:
+                moved = expression.value(line(title))
+                both = isinstance(middle, Fraction) and isinstance(moved, Fraction)
+                squares.append((moved - middle) ** 2 if both else Fraction(0))  # type: ignore[operator]
+            total = sum(squares)
+            for title, square in zip(used, squares, strict=True):
+                # Of what does not move on a typical line, all numbers count the same.
+                weights[title] += square / total if total else Fraction(1, len(used))
+        return weights
 
     def rows(
         self,

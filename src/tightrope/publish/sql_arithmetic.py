@@ -132,7 +132,8 @@ class ArithmeticReader:
         # What is rewritten below is computed from other aggregates and not published itself.
         rewritten = (self._as_counts(node), self._linear(node), self._defaulted(node))
         is_mean = self.has_sets and isinstance(_unfiltered(node)[0], exp.Avg)
-        if is_mean or any(piece is not None for piece in rewritten):
+        is_made = is_mean or self._sum_beside_mean(node) is not None
+        if is_made or any(piece is not None for piece in rewritten):
             return False
         return not self._is_spread(node) and self.parse(node) is not None
 
@@ -144,9 +145,9 @@ class ArithmeticReader:
         linear = self._linear(node)
         if linear is not None:
             return self.expression(linear, title)
-        mean = self._mean_of_tables(node)
-        if mean is not None:
-            return mean
+        of_tables = self._mean_of_tables(node) or self._sum_beside_mean(node)
+        if of_tables is not None:
+            return of_tables
         defaulted = self._defaulted(node)
         if defaulted is not None:
             return self.expression(defaulted, title)
@@ -327,22 +328,53 @@ class ArithmeticReader:
     def _mean_of_tables(self, node: Any) -> Expression | None:
         """Return a mean in several tables as a sum divided by a count, which both add up."""
         function, condition = _unfiltered(node)
-        is_binary = self._as_counts(node) is not None
-        if not self.has_sets or not isinstance(function, exp.Avg) or is_binary:
+        if not self.has_sets or not isinstance(function, exp.Avg):
             return None
-        cell = unaliased(function.this)
+        if self._as_counts(node) is not None:
+            return None
+        column, total, many = self._centred(unaliased(function.this), condition)
+        low, high = map(Fraction, column.value_range or (0, 0))
+        mean = Operation("/", total, many)
+        # A mean is between the bounds of its column, so clamping only helps.
+        return Held(mean, Range(low * column.step, high * column.step))
+
+    def _sum_beside_mean(self, node: Any) -> Expression | None:
+        """Return a sum in several tables whose mean is shown too, from what the mean is made of."""
+        function, condition = _unfiltered(node)
+        if not self.has_sets or not isinstance(function, exp.Sum):
+            return None
+        mean = _filtered(exp.Avg(this=function.this.copy()), condition)
+        shown = self.select.find_all(exp.Avg, exp.Filter)
+        if mean not in shown or self._as_counts(mean) is not None:
+            return None
+        _, total, _ = self._centred(unaliased(function.this), condition)
+        return total
+
+    def _centred(
+        self, cell: Any, condition: Any
+    ) -> tuple[Column, Expression, Expression]:
+        """Return the sum and the number of a column's values, from the sum less its centre.
+
+        Less the centre of the bounds one person moves a sum by half their width at most, and of the
+        error of the count a mean has no more than its distance from the centre.
+        """
         column = self.reader.column(cell)
         total = _filtered(exp.Sum(this=cell.copy()), condition)
+        fields = self.parse(total)
+        if fields is None:
+            raise unknown_piece(total)
         # Where everybody has a value, the count beside the mean is the same number.
         rows = exp.Count(this=cell.copy(), big_int=True)
         valued = _counted(condition) if column.complete else _filtered(rows, condition)
         many = self.expression(valued)
-        mean = Operation("/", self.expression(total), many)
-        ends = column.value_range
-        # A mean is between the bounds of its column, so clamping only helps.
-        if ends is None:
-            return mean
-        return Held(mean, Range(*map(Fraction, ends)))
+        centre = sum(column.value_range or (0, 0)) // 2
+        if centre:
+            fields = {**fields, "centre": centre}
+        taken = centre * column.step
+        named = exp.Sub(this=cell.copy(), expression=exp.convert(float(taken)))
+        from_centre = _filtered(exp.Sum(this=named), condition)
+        rest = self._number(from_centre, fields, title_of(from_centre))
+        return column, Operation("+", rest, Operation("*", Constant(taken), many)), many
 
     def _grouping(self, node: Any) -> Expression:
         """Return which columns a line is a total over."""

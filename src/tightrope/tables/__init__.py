@@ -24,6 +24,7 @@ from tightrope.tables.noise import (
     independent_excess as independent_excess,
 )
 from tightrope.tables.planning import (
+    COUNT as COUNT,
     Job as Job,
     JobPlan as JobPlan,
     MeasuredTable as MeasuredTable,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tightrope.asking import ask
+from tightrope.asking import ask, plan
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import parse_facts
@@ -16,7 +16,7 @@ from tightrope.publish.sealed import SealedQuery
 from tightrope.publish.shapes import estimates
 from tightrope.publish.sources import open_source
 from tightrope.publish.sql_reader import read_shapes
-from tightrope.tables import CHANGE_ONE, EITHER
+from tightrope.tables import ADD_REMOVE, CHANGE_ONE, EITHER
 
 FACTS = """
 [tables.people]
@@ -235,7 +235,7 @@ def test_counts_sums_and_means_stand_beside_each_other(tmp_path):
     people += [(k, "south", "f", None if k % 3 else 3, 1.5) for k in range(60, 90)]
     frame = frame_of(people)
     answer = ask(
-        SEVERAL, data=frame, facts=facts("add-remove", people=100), epsilon=126,
+        SEVERAL, data=frame, facts=facts("add-remove", people=100), epsilon=100,
         ledger=tmp_path / "l.db",
     )  # fmt: skip
     true = duckdb.sql(SEVERAL.replace("from people", "from frame"))
@@ -250,3 +250,47 @@ def test_counts_sums_and_means_stand_beside_each_other(tmp_path):
             mean = numbers[2]
             # What the quotient of two intervals may be, within the bounds of the column.
             assert -1 <= mean.low <= mean.value <= mean.high <= 3
+
+
+def planned_numbers_of(what, near="add-remove", **more):
+    sql = f"select region, sex, {what} from people group by cube (region, sex)"
+    (question,) = plan(
+        [sql], facts=facts(near, people=60), epsilon=1, ledger="unused.db", **more
+    ).questions
+    return question
+
+
+def test_numbers_of_one_select_share_epsilon_as_their_columns_need():
+    question = planned_numbers_of("avg(visits) as mean")
+    count, total = question.parts
+    # From the centre a value of -1 to 3 is 2 steps at most, and the mean at a distance of 1.
+    assert [part.shape.draws[0].width for part in question.parts] == [1, 2]
+    assert [float(part.epsilon) for part in question.parts] == [0.376, 0.624]
+
+    def objective(share):
+        # (S/N)' has a step of 2 in S, and in N one times the distance.
+        of_total = ADD_REMOVE.variance(share / 2, 1)
+        of_count = ADD_REMOVE.variance(1 - share, 1)
+        return of_total + of_count
+
+    best = objective(float(total.epsilon))
+    assert best <= min(map(objective, (0.5, 0.6, 0.65))) * (1 + 1e-6)
+    assert count.cost + total.cost == 1
+
+
+def test_equal_numbers_share_epsilon_evenly_and_wanted_errors_are_kept():
+    question = planned_numbers_of("count(*) as n, sum(visits) as s")
+    assert [float(part.epsilon) for part in question.parts] == [0.5, 0.5]
+    assert [table["share"] for table in question.measured] == [0.5, 0.5]
+    assert [table["number"] for table in question.measured] == ["n", "s"]
+
+
+def test_a_sum_beside_its_mean_is_made_of_what_the_mean_is_made_of():
+    question = planned_numbers_of("avg(visits) as mean, sum(visits) as s")
+    assert [part.shape.titles for part in question.parts] == [
+        ("count(visits)",),
+        ("sum(visits - 1.0)",),
+    ]
+    # Alone it is drawn as it is.
+    (alone,) = planned_numbers_of("sum(visits) as s").parts
+    assert (alone.shape.centre, alone.shape.titles) == (0, ("s",))

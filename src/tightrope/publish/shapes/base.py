@@ -159,8 +159,8 @@ class PlannedTable:
     ----------
     columns
         What it is grouped by.
-    title
-        What its numbers are called.
+    number, title
+        What is published, and what its numbers are called.
     margin
         The margin of error of each of its numbers.
     split
@@ -168,6 +168,7 @@ class PlannedTable:
     """
 
     columns: tuple[str, ...]
+    number: str
     title: str
     margin: Fraction
     split: Fraction
@@ -583,6 +584,14 @@ class Shape:
         return self.column
 
     # -- how `ask` plans it ---------------------------------------------------------------
+
+    def as_number(self) -> Tables | None:
+        """Return the shape as one of several numbers of the same tables, if it is one."""
+        return None
+
+    def among(self, numbers: int) -> Shape:
+        """Return the shape as one of so many numbers that share ε evenly."""
+        return self
 
     def as_asked(self) -> Shape:
         """Return the shape as ``ask`` draws it."""

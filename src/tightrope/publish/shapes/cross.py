@@ -136,6 +136,9 @@ class Crossed(Tables, kind="crossed"):
     def as_job(self) -> None:  # type: ignore[override]
         """Return nothing: its conditions are its own."""
 
+    def as_number(self) -> None:
+        """Return nothing: its counts are planned together already."""
+
     def as_asked(self) -> Crossed:
         """Return the shape: each line has all its numbers."""
         return self

@@ -38,7 +38,15 @@ from tightrope.tables import ADD_REMOVE, EITHER, Relation
 
 @dataclass(frozen=True)
 class SumTables(Tables, kind="sum tables"):
-    """Sums of a column in several tables that add up; a missing value adds nothing."""
+    """Sums of a column in several tables that add up; a missing value adds nothing.
+
+    Attributes
+    ----------
+    centre
+        What is taken from each value before it is added up, in steps.
+    """
+
+    centre: int = 0
 
     uses_values = True
 
@@ -54,7 +62,8 @@ class SumTables(Tables, kind="sum tables"):
     def _of_sets(cls, parts: SelectParts, fields: Parsed) -> Parsed | None:
         """Return the fields of the tables of one sum; nothing without grouping sets."""
         tables = super()._of_sets(parts, fields)
-        return None if tables is None else {**tables, "column": fields["column"]}
+        own = {"column": fields["column"], "centre": fields.get("centre", 0)}
+        return None if tables is None else {**tables, **own}
 
     @classmethod
     def holds_number(cls, fields: Parsed) -> bool:
@@ -82,7 +91,7 @@ class SumTables(Tables, kind="sum tables"):
     @property
     def row_range(self) -> tuple[int, int]:
         """The least and the most that one row adds to a cell; nothing where it has no value."""
-        low, high = self.bounds
+        low, high = self.centred_bounds
         if max(high, -low) > LARGEST_STEP:
             name = self.named_column.name
             raise InputError(
@@ -91,6 +100,21 @@ class SumTables(Tables, kind="sum tables"):
                 "number with a larger step, or closer bounds"
             )
         return min(low, 0), max(high, 0)
+
+    @property
+    def centred_bounds(self) -> tuple[int, int]:
+        """The bounds of what is added up for a value."""
+        low, high = self.bounds
+        return low - self.centre, high - self.centre
+
+    @property
+    def typical(self) -> tuple[Fraction, Fraction]:
+        """A typical sum of a cell, and how much one row changes it."""
+        low, high = self.centred_bounds
+        # From the centre, values are half of its way to the bounds away.
+        value = Fraction(high - low, 4) if self.centre else Fraction(high + low, 2)
+        row = max(high, -low, 1)
+        return value * self.group_people * self.step, row * self.step
 
     @property
     def steps_per_person(self) -> int:
@@ -107,7 +131,8 @@ class SumTables(Tables, kind="sum tables"):
         most = max((high - low) * rows, 1)
         text = f"count({most})"
         width = self.relation.touched * self.steps_per_person
-        summed = f"the sum of {self.named_column.name}"
+        less = f" less {float(self.centre * self.step):g} each" if self.centre else ""
+        summed = f"the sum of {self.named_column.name}{less}"
         draws = []
         for chosen in self.measured:
             cells = self.domain.cells(place_names(chosen))
@@ -124,7 +149,12 @@ class SumTables(Tables, kind="sum tables"):
     def targets(self) -> list[Any]:
         """Return the sum of each cell."""
         zero = exp.convert(0)
-        value = clamped(self.named_column, self.bounds, zero)
+        value: exp.Expr = clamped(self.named_column, self.bounds, zero)
+        if self.centre:
+            centre = exp.convert(self.centre)
+            # A missing value counts as the centre, so that nothing is left of it.
+            missing = clamped(self.named_column, self.bounds, centre)
+            value = exp.Sub(this=exp.paren(missing), expression=centre.copy())
         total = exp.Sum(this=value)
         return [exp.Coalesce(this=total, expressions=[zero.copy()])]
 
@@ -138,7 +168,7 @@ class SumTables(Tables, kind="sum tables"):
     @property
     def reading(self) -> Reading:
         """How outputs become the numbers of all tables."""
-        return replace(super().reading, step=self.step, bounds=self.bounds)
+        return replace(super().reading, step=self.step, bounds=self.centred_bounds)
 
     @classmethod
     def number_within(cls, number: Any, margin: Any, reading: Reading) -> Estimate:

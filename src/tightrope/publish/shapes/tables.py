@@ -44,6 +44,7 @@ from tightrope.queries import Neighbours
 from tightrope.tables import (
     ADD_REMOVE,
     CHANGE_ONE,
+    COUNT,
     EITHER,
     Domain,
     ErrorLaw,
@@ -94,6 +95,9 @@ class Tables(Shape, kind="tables"):
         they are one over the squares of wanted margins, which all tables shall keep.
     largest
         Whether the plan shall minimise the largest weighted error of a table, not the mean.
+    number_share, numbers
+        Of several numbers by the same groups: the part of ε that this one has, and how many there
+        are.
     """
 
     sets: tuple[tuple[int, ...], ...] = ()
@@ -103,6 +107,8 @@ class Tables(Shape, kind="tables"):
     weights: tuple[Fraction, ...] = ()
     evenly: bool = False
     largest: bool = False
+    number_share: Fraction = Fraction(1)
+    numbers: int = 1
 
     @property
     def can_sharpen(self) -> bool:
@@ -334,8 +340,69 @@ class Tables(Shape, kind="tables"):
             return self
         return replace(self, keys=(PLACE, *self.keys))
 
+    def as_number(self) -> Tables | None:
+        """Return the shape where a SELECT has several tables."""
+        return self if len(self.sets) > 1 else None
+
+    def among(self, numbers: int) -> Tables:
+        """Return the tables as those of one of several numbers."""
+        return replace(self, number_share=Fraction(1, numbers), numbers=numbers)
+
+    @property
+    def typical(self) -> tuple[Fraction, Fraction]:
+        """A typical number of a cell, and how much one row changes it."""
+        return Fraction(self.group_people), Fraction(1)
+
+    @classmethod
+    def share(
+        cls, shapes: Sequence[Tables], weights: Sequence[Fraction], level: Epsilon
+    ) -> list[Tables]:
+        """Return several numbers by the same groups, planned as one job.
+
+        Parameters
+        ----------
+        shapes
+            What each number is drawn as.
+        weights
+            What the square error of each counts, in squares of what one row changes.
+        level
+            The privacy level of all of them.
+        """
+        first = shapes[0]
+        # Only counts of everybody have a public total.
+        near = next((x.relation for x in shapes if x.relation.total_known), None)
+        names = [
+            COUNT if x.relation.total_known else f"number {place}"
+            for place, x in enumerate(shapes)
+        ]
+        published = []
+        widths = {}
+        for name, shape, weight in zip(names, shapes, weights, strict=True):
+            _, row = shape.typical
+            own = float(weight / (row / shape.step) ** 2)
+            widths[name] = shape.steps_per_person
+            published += [PublishedTable(place_names(x), own, name) for x in shape.sets]
+        job = Job.of(first.domain, published, near or first.relation, widths)
+        best = plan(job, level, largest=first.largest)
+        planned = []
+        for name, shape in zip(names, shapes, strict=True):
+            mine = [table for table in best.measured if table.measure == name]
+            total = sum((table.share for table in mine), Fraction(0))
+            planned.append(
+                replace(
+                    shape,
+                    measured=tuple(_places(table.margin) for table in mine),
+                    shares=tuple(table.share / total for table in mine),
+                    number_share=total,
+                    numbers=len(shapes),
+                )
+            )
+        return planned
+
     def planned(self, level: Epsilon, confidence: Fraction = USUAL) -> Tables:
         """Return the shape with the tables that are measured at a privacy level."""
+        if self.numbers > 1 and self.measured:
+            return self.at_level(level)
         # One person makes several steps: each gets an equal part of ε.
         each = level.scaled(Fraction(1, self.steps_per_person))
         # The largest instead of the mean: minimise the worst weighted error of a table.
@@ -593,8 +660,9 @@ class Tables(Shape, kind="tables"):
             ),
             "plan": [
                 {
+                    **({"number": self.titles[0]} if self.numbers > 1 else {}),
                     "table": [self.axes[k].title for k in chosen],
-                    "share": float(share),
+                    "share": float(share * self.number_share),
                     "epsilon": str(level.scaled(share * self.steps_per_person)),
                 }
                 for chosen, share in zip(self.measured, self.shares, strict=True)
@@ -606,12 +674,16 @@ class Tables(Shape, kind="tables"):
         job = self.job_reading
         if len(self.sets) == 1:
             return ()
+        # Split evenly, ε would be shared by all tables of all numbers.
+        even = Epsilon.of(self.level).scaled(1 / (self.number_share * self.numbers))
+        split = replace(job, level=str(even))
         return tuple(
             PlannedTable(
                 tuple(self.axes[k].title for k in chosen),
+                self.titles[0],
                 f"{self.titles[0]} {self._named_by(chosen)}",
                 margin_of(job, place, confidence) * self.step,
-                _split_margin(job, place, confidence) * self.step,
+                _split_margin(split, place, confidence) * self.step,
             )
             for place, chosen in enumerate(self.sets)
         )
@@ -635,18 +707,25 @@ class Tables(Shape, kind="tables"):
     def notes(self) -> list[str]:
         """Say what is measured."""
         shares = [
-            f"{self._named_by(chosen).removeprefix('by ')} with {float(100 * share):.3g} % of ε"
+            f"{self._named_by(chosen).removeprefix('by ')} with "
+            f"{float(100 * share * self.number_share):.3g} % of ε"
             for chosen, share in zip(self.measured, self.shares, strict=True)
         ]
         notes = []
         if len(self.sets) > 1:
             notes.append(
-                f"Measured: {', '.join(shares)}. All tables come from one estimate and add up."
+                f"Measured{self._of_number}: {', '.join(shares)}. All tables come from one "
+                "estimate and add up."
             )
             if self.job_errors is not None:
                 distance = floor_sentence(*self.job_errors)
                 notes += [distance] if distance else []
         return [*notes, *self._apart_notes(), *self._row_notes("rows")]
+
+    @property
+    def _of_number(self) -> str:
+        """Say for which of several numbers something is measured."""
+        return f" for {self.titles[0]}" if self.numbers > 1 else ""
 
     def _apart_notes(self) -> Iterator[str]:
         """Say what is lost in tables that are too large for noise of all cells together."""
