@@ -37,7 +37,7 @@ def test_question_is_opened_in_theory(tab, tmp_path):
     tab.fill("Table", str(path))
     tab.wait(".tr-column-name >> text=dept")
     tab.fill("Ledger", str(tmp_path / "ledger.db"))
-    tab.fill("People, at most", "40")
+    tab.fill("Number of people", "40")
     tab.fill("Budget (sum of all ε)", "2")
     tab.holds("Name in SQL", "staff")
     tab.fill("The question as SQL", "select count(*) as n from staff")

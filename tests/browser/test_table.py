@@ -40,7 +40,7 @@ def fill_in(tab, path, ledger):
     tab.page.locator("[data-upload=people] input[type=file]").set_input_files(path)
     tab.holds("Name in SQL", "fair")
     tab.wait(".tr-column-name >> text=religious")
-    tab.fill("People, at most", "6366")
+    tab.fill("Number of people", "6366")
     tab.fill("Budget (sum of all ε)", "2")
     tab.page.get_by_label("Ledger", exact=True).first.fill(str(ledger))
     choose(tab, "what is public about affairs", "any number")
@@ -145,11 +145,11 @@ def test_facts_fill_the_form_and_groups_are_found_by_clicking(tab, known, pictur
     tab.fill("Ledger", str(known / "ledger.db"))
     tab.fill("Public facts (file)", str(known / "tightrope.toml"))
     for label, value in (("Table", str(known / "people.csv")), ("Name in SQL", "people"),
-                         ("People, at most", "150"), ("Budget (sum of all ε)", "9"),
+                         ("Number of people", "150"), ("Budget (sum of all ε)", "9"),
                          ("Budget of δ", "1e-05"), ("values of age", "0..120"),
                          ("values of party", "red, green")):  # fmt: skip
         tab.holds(label, value)
-    assert not tab.page.get_by_label("People, at most", exact=True).is_editable()
+    assert not tab.page.get_by_label("Number of people", exact=True).is_editable()
     # The most common of declared values, and an error that is known before paying.
     choose(tab, "Publish", "the most common")
     choose(tab, "of the column", "party")
@@ -278,7 +278,7 @@ def test_request_is_copied_and_asked_again_for_nothing(tab, known, python):
     tab.fill("Table", str(known / "people.csv"))
     tab.wait(".tr-column-name >> text=town")
     tab.fill("Ledger", str(ledger))
-    tab.fill("People, at most", "111")
+    tab.fill("Number of people", "111")
     tab.fill("Budget (sum of all ε)", "2")
     tab.holds("Name in SQL", "people")
     tab.fill("The question as SQL", "select count(*) as n from people")
@@ -363,7 +363,7 @@ def test_relation_is_that_of_the_command_line_and_is_named(tab, known):
     tab.fill("Table", str(known / "people.csv"))
     tab.wait(".tr-column-name >> text=town")
     tab.fill("Ledger", str(known / "plain.db"))
-    tab.fill("People, at most", "150")
+    tab.fill("Number of people", "150")
     tab.fill("Budget (sum of all ε)", "2")
     choose(tab, "what is public about party", "one of these")
     tab.fill("values of party", "red, green")
@@ -395,7 +395,7 @@ def test_form_survives_a_reload(tab, known):
     tab.fill("Table", str(known / "people.csv"))
     tab.wait(".tr-column-name >> text=town")
     tab.fill("Ledger", str(known / "mine.db"))
-    tab.fill("People, at most", "150")
+    tab.fill("Number of people", "150")
     tab.fill("Budget (sum of all ε)", "3")
     tab.fill("ε of this answer", "0.25")
     choose(tab, "what is public about age", "numbers from … to")
@@ -407,7 +407,7 @@ def test_form_survives_a_reload(tab, known):
     tab.wait("[data-forecast] >> text=±")
     tab.page.reload()
     for label, text in (("Table", str(known / "people.csv")), ("Ledger", str(known / "mine.db")),
-                        ("People, at most", "150"), ("Budget (sum of all ε)", "3"),
+                        ("Number of people", "150"), ("Budget (sum of all ε)", "3"),
                         ("ε of this answer", "0.25"), ("values of age", "0..120"),
                         ("The question as SQL", sql)):  # fmt: skip
         tab.holds(label, text)
@@ -515,5 +515,5 @@ def test_hostile_headers_are_names_and_missing_facts_are_asked_for(tab, tmp_path
     assert tab.page.locator("img[src=x]").count() == 0
     tab.fill("The question as SQL", "select count(*) from odd")
     tab.wait(".q-field__messages >> text=how many people can the table hold?")
-    tab.fill("People, at most", "9")
+    tab.fill("Number of people", "9")
     tab.wait(".q-field__messages >> text=give it a budget")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -238,18 +239,20 @@ class Answer:
 
     def _listed(self, title: str, usual: bool) -> TextTable:
         """Return the answer as a list of groups, with the usual noise beside each number."""
-        compares = usual and any(error is not None for error in self.usual)
-        width = 2 if compares else 1
+        # A title whose usual error is known takes two columns.
+        widths = [1 + len(cell) for cell in self._usual_cells(usual)]
+        first = len(self.keys)
+        places = [first + before for before in itertools.accumulate(widths, initial=0)]
         cells = {
-            (row, len(self.keys) + width * column): number
+            (row, place): number
             for row, (_, numbers) in enumerate(self.rows)
-            for column, number in enumerate(numbers)
+            for place, number in zip(places, numbers, strict=False)
         }
         # Numbers of different titles, as counts and means, have no scale in common.
         is_map = len(self.titles) == 1 and len(self.rows) > 1
         return TextTable(
             title,
-            self.table(usual=compares),
+            self.table(usual=usual),
             heat=_heat(cells) if is_map else {},
         )
 
@@ -280,17 +283,22 @@ class Answer:
         usual
             Put the error that the usual noise would have beside each number.
         """
-        beside = (
-            ["" if x is None else f"± {bound_text(x)}" for x in self.usual]
-            if usual
-            else []
-        )
-        more = [f"{title}, usual noise" for title in self.titles] if usual else []
-        lines = [[*self.keys, *_woven(self.titles, more)]]
-        return lines + [
-            [*map(_name, names), *_woven(map(str, cells), beside)]
-            for names, cells in self.rows
+        beside = self._usual_cells(usual)
+        titles = zip(self.titles, beside, strict=True)
+        head = [
+            [title, *[f"{title}, usual noise" for _ in cell]] for title, cell in titles
         ]
+        lines = [[*self.keys, *itertools.chain.from_iterable(head)]]
+        for names, cells in self.rows:
+            numbers = zip(map(str, cells), beside, strict=True)
+            woven = [[number, *cell] for number, cell in numbers]
+            lines.append([*map(_name, names), *itertools.chain.from_iterable(woven)])
+        return lines
+
+    def _usual_cells(self, usual: bool) -> list[list[str]]:
+        """Return for each title the cell with the error of the usual noise, where it is known."""
+        errors = self.usual if usual and self.usual else [None] * len(self.titles)
+        return [[] if x is None else [f"± {bound_text(x)}"] for x in errors]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary for each group, with the ends of the intervals."""
@@ -540,14 +548,24 @@ def told_costs(answers: Sequence[Answer]) -> dict[str, str]:
     if by.series is not None:
         words = f"by the series {by.series}, in which {by.left} releases are left"
     return {
-        "intervals": f"{float(last.confidence) * 100:.4g} % "
-        + ("for all of an answer at once" if last.simultaneous else "each"),
+        "intervals": f"{float(last.confidence) * 100:.4g} % {_holding(last)}",
         "about": about_text([scope for one in answers for scope in one.about]),
         "protects": protected(last.neighbours),
         "paid": words if fresh else "nothing: answered before",
         "left": f"{shown(last.remaining)} of the budget of table {by.receipt['table']}",
         "key": _keys([release.key for release in releases_of(answers)]),
     }
+
+
+def _holding(answer: Answer) -> str:
+    """Say which intervals hold together."""
+    if answer.simultaneous:
+        return "for all of an answer at once"
+    # A running count has one band for all its lines.
+    bands = [title for title in answer.titles if title in answer.curves]
+    if len(bands) == len(answer.titles):
+        return "for all lines at once"
+    return "each" + (f"; {', '.join(bands)} for all lines at once" if bands else "")
 
 
 def releases_of(answers: Iterable[Answer]) -> list[Release]:
@@ -645,13 +663,6 @@ def _cells(
 def _name(name: Any) -> str:
     """Return the name of a group; a column that a table sums over has none."""
     return "(all)" if name is None else str(name)
-
-
-def _woven(texts: Iterable[str], more: Sequence[str]) -> list[str]:
-    """Put each of the second texts behind one of the first, where there are second ones."""
-    if not more:
-        return list(texts)
-    return [text for pair in zip(texts, more, strict=True) for text in pair]
 
 
 @dataclass(frozen=True)

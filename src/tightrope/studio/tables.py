@@ -43,7 +43,7 @@ MEASURES = {
 TEXTS = {
     "data": ("Table", "people.csv, duckdb:///FILE, postgresql://…"),
     "table": ("Name in SQL", "people"),
-    "population": ("People, at most", "5000"),
+    "population": ("Number of people", "5000"),
     "budget": ("Budget (sum of all ε)", "2"),
     "budget_delta": ("Budget of δ", "none"),
     "ledger": ("Ledger", "ledger.db"),

@@ -1,5 +1,6 @@
 """Tables of an answer as heat maps: which cells are shaded, and how far."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 from tightrope.asking.answers import MOST_ACROSS, Answer
@@ -49,3 +50,17 @@ def test_wide_tables_and_several_numbers_are_lists():
     assert len(by_groups("sex", "age", **wider).layouts()[0].lines) == len(wider) + 1
     two = by_groups("sex", titles=("n", "mean"), f=(Estimate(1), Estimate(9)))
     assert two.layouts()[0].heat == {}
+
+
+def test_only_known_errors_of_usual_noise_have_a_column():
+    cells = (Estimate(1), Estimate(9))
+    two = replace(by_groups("sex", titles=("mean", "n"), f=cells), usual=(None, 4))
+    assert two.table(usual=True) == [
+        ["sex", "mean", "n", "n, usual noise"],
+        ["f", "1", "9", "± 4"],
+    ]
+    assert two.table() == [["sex", "mean", "n"], ["f", "1", "9"]]
+    # Heat is laid on the numbers, not on the errors beside them.
+    one = replace(by_groups("sex", f=(Estimate(2),), m=(Estimate(1),)), usual=(4,))
+    assert one.layouts()[0].heat == {(0, 1): 1.0, (1, 1): 0.5}
+    assert len(one.layouts()[0].lines[0]) == 3

@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 
 import tightrope as tr
+from tightrope.asking.answers import told_costs
 from tightrope.epsilon import Epsilon
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts
@@ -153,6 +154,7 @@ def test_a_distribution_function_is_asked_for(given):
         assert upto.low <= below <= upto.high
         assert share.low <= Fraction(below, 200) <= share.high
         assert abs(share.value - below / 200) < 0.05
+    assert told_costs([answer])["intervals"] == "95 % each; upto for all lines at once"
     assert not answer.certified
     assert any("sums of such counts" in note for note in answer.notes)
     (axes, *_) = answer.plot("upto").axes
@@ -171,6 +173,7 @@ def test_blocks_are_drawn_and_read(given):
     given |= {"epsilon": 1, "confidence": "0.999999999"}
     answer = tr.ask(f"{wide} order by wide", **given)
     assert answer.releases[0].receipt["reading"]["block"] == 64
+    assert told_costs([answer])["intervals"].endswith(" % for all lines at once")
     values = [number.value for _, (number,) in answer.rows]
     assert values == sorted(values)
     for (wide,), (number,) in answer.rows:
