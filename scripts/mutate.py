@@ -230,7 +230,9 @@ def main() -> int:
     if options.retry is not None:
         printed = set(options.retry.read_text("utf-8").splitlines())
         mutants = [
-            mutant for mutant in mutants if f"survives: {mutant.shown}" in printed
+            mutant
+            for mutant in mutants
+            if printed & {f"survives: {mutant.shown}", f"hangs: {mutant.shown}"}
         ]
     drawn = random.Random(options.seed).sample(
         mutants, min(options.count, len(mutants))

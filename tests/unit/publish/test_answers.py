@@ -1,6 +1,7 @@
 """Every rule of answers keeps neighbouring tables within one step, whatever the table holds."""
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import pytest
@@ -51,6 +52,37 @@ def test_a_mean_takes_in_only_what_it_draws():
     assert not fixed.is_divided
     assert fixed.absorb(Sum(PEOPLE, column=SIGNED)) is not None
     assert fixed.absorb(Count(PEOPLE)) is None
+
+
+class Noise:
+    """Noise of which only the error is known, at every confidence."""
+
+    law = None
+
+    def __init__(self, error):
+        self.own = error
+
+    def error(self, confidence):
+        return (self.own,)
+
+
+def test_the_error_of_a_mean_is_that_of_its_sum_and_its_count():
+    people = Table("people", 1000)
+    shown = (Mean.kind, Sum.kind, Count.kind)
+    mean = Mean(
+        people, column=HIGH, where=sqlglot.parse_one("p"), titles=shown, shows=shown
+    )
+    (low, high), centre = mean.bounds, mean.centre
+    farthest = max(high - centre, centre - low)
+    found = mean.errors((Noise(70), Noise(20)), Fraction(19, 20))
+    assert found == (
+        Fraction(70 + farthest * 20, 1000 - 20),
+        70 + centre * 20,
+        20,
+    )
+    # A mean cannot be off by more than the width of the bounds.
+    assert mean.errors((Noise(9000), Noise(20)), Fraction(19, 20))[0] == high - low
+    assert mean.errors((Noise(0), Noise(1000)), Fraction(19, 20))[0] == high - low
 
 
 def numbers(shape, table):

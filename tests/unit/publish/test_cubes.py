@@ -46,6 +46,33 @@ def planned(near, sql=CUBE, **more):
     return shape.as_asked().planned(Epsilon.of(1))
 
 
+@pytest.mark.parametrize("of", ["count(*)", "sum(visits)"])
+def test_a_plan_for_several_tables_is_a_stand_in_and_for_one_it_is_none(of):
+    for sets, many in (
+        ("region", 1),
+        ("rollup (region)", 2),
+        ("cube (region, sex)", 4),
+    ):
+        names = sets.removeprefix("cube ").removeprefix("rollup ").strip("()")
+        sql = f"select {names}, {of} as n from people group by {sets}"
+        said = [
+            reason
+            for reason in planned("add-remove", sql).stand_in_reasons()
+            if "tables are estimated" in reason
+        ]
+        expected = [f"{many} tables are estimated from what is drawn"]
+        assert said == (expected if many > 1 else [])
+
+
+@pytest.mark.parametrize(("near", "cells"), [("add-remove", 1), ("change-one", 2)])
+def test_one_person_moves_a_cell_or_two_in_every_table(near, cells):
+    """The usual noise is named with what is moved in all."""
+    for sets, many in (("rollup (region)", 2), ("cube (region, sex)", 4)):
+        names = sets.partition("(")[2].strip(")")
+        sql = f"select {names}, count(*) as n from people group by {sets}"
+        assert planned(near, sql).sensitivity == cells * many
+
+
 def frame_of(rows):
     frame = pd.DataFrame(rows, columns=NAMES)
     return frame.astype({"visits": "Int64", "height": "Float64"})

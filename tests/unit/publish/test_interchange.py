@@ -45,6 +45,8 @@ def test_the_privacy_map_counts_steps(sums):
 @pytest.mark.usefixtures("features")
 def test_opendp_draws_and_maps(sums):
     measurement = opendp_measurement(sums)
+    # The true answer is one of 0..10.
+    assert measurement.input_domain == dp.atom_domain(bounds=(0, 10), T="i32")
     assert {measurement(4) for _ in range(200)} <= set(range(11))
     assert measurement.map(d_in=1) == 0.5
     assert measurement.map(d_in=6) == 1.0
