@@ -184,12 +184,16 @@ def test_functions(sql, value, expected):
 @pytest.mark.parametrize("many", [3, 12])
 def test_a_long_case_is_that_of_its_first_branch_too(many):
     """Branches beyond a handful are looked up; a missing subject is in none of them."""
-    branches = " ".join(f"when {k // 2} then 'b{k}'" for k in range(many))
-    node = sqlglot.parse_one(f"case a {branches} else 'none' end", read="duckdb")
-    found = [values.worked_out(node, lambda _, k=k: k) for k in map(Fraction, range(3))]
     first = [f"b{2 * k}" if 2 * k < many else "none" for k in range(3)]
-    assert found == first
-    assert values.worked_out(node, lambda column: None) == "none"
+    for subject, test in (("a", ""), ("", "a = ")):
+        branches = " ".join(f"when {test}{k // 2} then 'b{k}'" for k in range(many))
+        sql = f"case {subject} {branches} else 'none' end"
+        node = sqlglot.parse_one(sql, read="duckdb")
+        found = [
+            values.worked_out(node, lambda _, k=k: k) for k in map(Fraction, range(3))
+        ]
+        assert found == first
+        assert values.worked_out(node, lambda column: None) == "none"
 
 
 @pytest.mark.parametrize(
