@@ -5,6 +5,7 @@ import sys
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from tests.forged import forged
 
@@ -58,6 +59,16 @@ def test_every_row_is_private_and_no_count_is_shown_more_often(epsilon, delta):
         shown = 1 - Fraction(row[0], made.total)
         assert abs(shown - Fraction(best[min(x, len(best) - 1)], 1 << 160)) < 1e-11
     assert rows[0][0] == made.total
+
+
+@pytest.mark.parametrize("people", [1, 7, 40])
+def test_columns_and_rows_are_the_same_weights(people):
+    """Fewer people than the noise reaches too: then the last output is all that is above."""
+    weights = prove_shown_count(people, "ln(2)", "1e-3").weights
+    rows = np.array([weights.row(i) for i in range(people + 1)])
+    columns = [weights.column(o) for o in range(weights.outputs)]
+    assert (rows == np.array(columns).T).all()
+    assert set(rows.sum(axis=1)) == {weights.total}
 
 
 def test_counts_of_any_size_have_the_same_file(made):

@@ -89,6 +89,32 @@ def test_a_range_holds_the_value_at_every_point_of_the_box(expression, ends, dat
     assert value is None or held.low <= value <= held.high
 
 
+comparisons = st.builds(
+    OutputComparison, st.sampled_from(["<", "<=", ">", ">=", "=", "<>"]), leaves, leaves
+)
+conditions = st.recursive(
+    comparisons,
+    lambda inner: (
+        st.builds(lambda one: Logic("not", (one,)), inner)
+        | st.builds(
+            lambda word, *some: Logic(word, some),
+            st.sampled_from(["and", "or"]), inner, inner,
+        )
+    ),
+    max_leaves=5,
+)  # fmt: skip
+
+
+@given(conditions, st.tuples(intervals, intervals, intervals), st.data())
+@settings(max_examples=200, deadline=None)
+def test_what_is_possible_of_a_condition_holds_at_some_point(condition, ends, data):
+    """In the whole box its truth at any point is possible, and at a point nothing else is."""
+    point = [data.draw(st.integers(low, high)) for low, high in ends]
+    truth = condition.holds(at(point))
+    assert condition.possible(at(point)) == {truth}
+    assert truth in condition.possible(published(ends))
+
+
 @given(st.tuples(*[st.tuples(st.integers(1, 9), st.integers(0, 9))] * 3))
 @settings(max_examples=100, deadline=None)
 def test_a_quotient_of_linear_forms_has_the_exact_range(sizes):

@@ -181,6 +181,26 @@ def test_functions(sql, value, expected):
     assert values.worked_out(node, lambda column: value) == expected
 
 
+TRUTHS = {True: "1 = 1", False: "1 = 0", None: "1 = null"}
+
+
+@pytest.mark.parametrize("left", TRUTHS)
+@pytest.mark.parametrize("right", TRUTHS)
+def test_truth_has_three_values(left, right):
+    both = {left, right}
+    expected = {
+        "and": False if False in both else None if None in both else True,
+        "or": True if True in both else None if None in both else False,
+    }
+    for word, value in expected.items():
+        sql = f"({TRUTHS[left]}) {word} ({TRUTHS[right]})"
+        node = sqlglot.parse_one(sql, read="duckdb")
+        assert values.worked_out(node, lambda column: None) is value
+    node = sqlglot.parse_one(f"not ({TRUTHS[left]})", read="duckdb")
+    opposite = None if left is None else not left
+    assert values.worked_out(node, lambda column: None) is opposite
+
+
 @pytest.mark.parametrize("many", [3, 12])
 def test_a_long_case_is_that_of_its_first_branch_too(many):
     """Branches beyond a handful are looked up; a missing subject is in none of them."""

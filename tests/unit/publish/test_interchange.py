@@ -47,6 +47,10 @@ def test_opendp_draws_and_maps(sums):
     measurement = opendp_measurement(sums)
     # The true answer is one of 0..10.
     assert measurement.input_domain == dp.atom_domain(bounds=(0, 10), T="i32")
+    # There may be more outputs than answers.
+    rows = rational([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"]])
+    bit = opendp_measurement(certify(rows, PathPower(2), "ln(2)"))
+    assert bit.input_domain == dp.atom_domain(bounds=(0, 1), T="i32")
     assert {measurement(4) for _ in range(200)} <= set(range(11))
     assert measurement.map(d_in=1) == 0.5
     assert measurement.map(d_in=6) == 1.0
