@@ -56,11 +56,14 @@ def test_a_design_is_parsed_and_judged_once(run, counted):
     assert len(counted["files"]) == len(counted["judged"]) == 1
 
 
-def test_a_file_that_is_verified_is_judged_once(run, counted):
-    run("design", "histogram(7,3)", "--epsilon", "1", "--out", "a.dp")
-    made = len(counted["judged"])
+@pytest.mark.parametrize("question", ["histogram(7,3)", "commonest(3)"])
+def test_a_file_that_is_verified_is_parsed_and_judged_once(question, run, counted):
+    run("design", question, "--epsilon", "1", "--out", "a.dp")
+    files = len(counted["files"])
+    judged = len(counted["judged"])
     assert run("verify", "a.dp").code == 0
-    assert len(counted["judged"]) == made + 1
+    assert len(counted["files"]) == files + 1
+    assert len(counted["judged"]) == judged + 1
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from tightrope.certify.scores import (
     by_score as by_score,
     is_by_score as is_by_score,
     read as read,
+    read_verified as read_verified,
 )
 from tightrope.certify.tuples import (
     Bracket as Bracket,

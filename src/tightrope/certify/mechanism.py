@@ -516,7 +516,7 @@ class _RuleChannel(RuleChannel):
 
 
 def verify(
-    mechanism: str | os.PathLike[str] | bytes | MechanismFile,
+    mechanism: str | os.PathLike[str] | bytes | judge.File | MechanismFile,
 ) -> judge.Verification:
     r"""Check a mechanism: question, privacy, row totals, digest, loss and optimality.
 
@@ -542,7 +542,7 @@ def verify(
     """
     if isinstance(mechanism, MechanismFile):
         return mechanism.verdict
-    if not isinstance(mechanism, str | os.PathLike | bytes):
+    if not isinstance(mechanism, str | os.PathLike | bytes | judge.File):
         raise InputError(
             f"verify takes the path of a mechanism file or a mechanism, got {mechanism!r}"
         )

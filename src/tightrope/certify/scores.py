@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tightrope.certify import judge
 from tightrope.certify.flips import first_accepted
 from tightrope.certify.make import encode, plain_header
-from tightrope.certify.mechanism import Mechanism, MechanismFile, checked
+from tightrope.certify.mechanism import Mechanism, MechanismFile, checked, verify
 from tightrope.certify.tuples import Bracket, JointQuantiles, TupleMechanism
 from tightrope.epsilon import Epsilon, Level
 from tightrope.errors import InputError
@@ -240,9 +240,31 @@ def read(source: str | os.PathLike[str] | bytes) -> AnyMechanism:
         file = judge.File(source)
     except (judge.Refused, OSError):
         return Mechanism(source)  # which says what is wrong
-    if file.header["weights"]["kind"] in _FORMS:
-        return _opened(source, file)
-    return Mechanism(source, file)
+    return _parsed(source, file)
+
+
+def read_verified(
+    source: str | os.PathLike[str] | bytes,
+) -> tuple[judge.Verification, AnyMechanism | None]:
+    """Judge a file, and open it if it is private: the bytes that were judged, parsed once.
+
+    >>> read_verified(by_score("commonest(3)", 1).to_bytes())[1]
+    <ScoreMechanism commonest(3) (change-one), ε = 1>
+    >>> read_verified(b"nothing")[1] is None
+    True
+    """
+    try:
+        file = judge.File(source)
+    except (judge.Refused, OSError, OverflowError, MemoryError):
+        return verify(source), None  # which says what is wrong
+    verdict = verify(file)
+    return verdict, _parsed(source, file) if verdict.private else None
+
+
+def _parsed(source: str | os.PathLike[str] | bytes, file: judge.File) -> AnyMechanism:
+    """Return what was read as a mechanism of the kind that its header names."""
+    by_sight = file.header["weights"]["kind"] in _FORMS
+    return (_opened if by_sight else Mechanism)(source, file)
 
 
 def _opened(source: str | os.PathLike[str] | bytes, parsed: judge.File) -> BySight:

@@ -697,7 +697,7 @@ def verify(
         return
     if file is None:
         raise InputError("name the mechanism file to verify")
-    from tightrope.certify import read
+    from tightrope.certify import read_verified
     from tightrope.claims import file_sentence
 
     # By content, not by ending: a saved page may have any name.
@@ -712,10 +712,10 @@ def verify(
     if signer is not None:
         raise InputError(f"--signer goes with a receipt, and {file} is none")
     with progress_bar("verifying"):
-        found = tr.verify(file)
+        found, mechanism = read_verified(file)
     data = found.as_dict()
-    if found.private:
-        data["claim"] = file_sentence(read(file), found)
+    if mechanism is not None:
+        data["claim"] = file_sentence(mechanism, found)
     lines = [f"Holds: {line}." for line in found.checked]
     lines += [f"FAILS: {line}." for line in found.reasons]
     hint = score_hint(found.question.get("query"))
