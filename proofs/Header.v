@@ -811,7 +811,7 @@ Section Dense.
       let* told := fields ["kind"; "slope"] (at_key "certificate") in
       let* kind := kind_of (at_key "certificate") in
       need String.eqb kind "unbounded" else "the certificate is not known" in
-      let* slope := positive 30 (get "slope" told) in
+      let* slope := if is_null (get "slope" told) then Read (0, 1) else positive 30 (get "slope" told) in
       need fst slope <? snd slope else "the slope must be below 1" in
       let* bound := fraction long (at_key "bound") in Read (Some bound)
     else Read None.

@@ -14,13 +14,16 @@ form          steps                        distance of z from 0
 ============  ===========================  ================================================
 
 Sums are lines, counts cubes, and under add-remove ranges; histograms are roots, under add-remove
-crosses. The judge and the solvers share this file; it needs Python alone.
+crosses. On a line there is a bound for every private mechanism, in closed form: :class:`LineFlow`.
+The judge and the solvers share this file; it needs Python alone.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import comb
 
@@ -223,6 +226,29 @@ class Lattice:
             lists.append(longer)
         return lists
 
+    def lines_bound(self, loss: str, alpha: Fraction) -> Fraction:
+        r"""Bound the worst loss of every private mechanism by what each number loses alone.
+
+        On a line this is :meth:`LineFlow.ended_bound`. Several numbers are on a line each, with
+        steps of one, whatever the others are: all tuples of numbers up to ``inner`` are answers.
+        :class:`LineFlow` proves Σ w_i·L_i >= B·Σ w_i with weights w_i >= 0 for the loss L_i of one
+        number under the answer i. Under the prior that is the product of these weights each number
+        has at least the loss B, and a worst loss is at least an expected one. The losses of
+        the numbers add up, or the loss is at least that of one of them: for ``binary``, and for
+        ``distance`` but on a cross. Numbers of roots have one sum, so none can change alone.
+
+        >>> half = Fraction(1, 2)
+        >>> Lattice("cross", 2, 300).lines_bound("distance", half) / 2
+        Fraction(200, 153)
+        >>> Lattice("roots", 3, 300).lines_bound("distance", half)
+        Fraction(0, 1)
+        """
+        if self.form == "roots":
+            return Fraction(0)
+        one = loss == "binary" or (loss == "distance" and self.form != "cross")
+        flow = LineFlow(self.width, loss, alpha)
+        return (1 if one else self.parts) * flow.ended_bound(self.inner)
+
     # -- a part of the lattice around the answers -----------------------------------------
 
     def around(self, reach: int) -> int:
@@ -241,6 +267,130 @@ class Lattice:
             far = self.people + self.parts * reach
         most = 2 * self.parts * far
         return most**2 if loss == "squared" else most
+
+
+@dataclass(frozen=True)
+class LineFlow:
+    r"""A flow towards a guess on a line, and the bound that it proves for private mechanisms.
+
+    Let x be a private column: x_(t+v) >= α·x_t and x_t >= α·x_(t+v). Let φ(t) be the loss at
+    distance t from a guess, and let G(t) = φ(t) - P + α·G(t+v) for t >= 1, which is a polynomial
+    in t (in ⌈t/v⌉ for the losses ``binary`` and ``distance``). Where G is positive the answer v
+    nearer to the guess receives G(t), for α times which it pays. Answers up to the distance c,
+    the last one with G <= 0, have a deficit left. Each of them is near each of those from c+1 to v,
+    which pay the deficits, and that of the guess, in proportion. With the largest P for which
+    that is enough,
+
+    .. math:: P - 2 \sum_{t \le c} G(t) = 2 α \sum_{c < t \le v} G(t),
+
+    Σ x_t·(φ(t) - P) >= 0 on the line without ends: no noise loses less than P. Between the ends
+    0 … n only the last v answers at either end pay somebody who is not there. If α·G(t+v) is at
+    most α·(C + K·φ(t)), that costs at most α·(C + K·φ) times their probability. Summed over the
+    outputs of a mechanism whose worst loss is V:
+
+    .. math:: (n+1) P - 2 v α C \le ((n+1) + 2 v α K) \, V.
+
+    ``proofs/Lines.v`` has the same proof for Coq.
+
+    Attributes
+    ----------
+    width
+        The largest step v.
+    loss
+        ``binary``, ``absolute``, ``squared`` or ``distance``.
+    alpha
+        At most :math:`e^{-ε}`, and above 0.
+
+    Examples
+    --------
+    >>> flow = LineFlow(1, "absolute", Fraction(1, 2))
+    >>> flow.bound, flow.ended_bound(150)
+    (Fraction(4, 3), Fraction(200, 153))
+    """
+
+    width: int
+    loss: str
+    alpha: Fraction
+
+    @property
+    def _stride(self) -> int:
+        """Return what the variable of G grows by from one layer to the next."""
+        return 1 if self.loss in ("binary", "distance") else self.width
+
+    @cached_property
+    def _terms(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Return the coefficients of G for P = 0, from G(t) - α·G(t+v) = φ(t)."""
+        alpha = self.alpha
+        rest = 1 - alpha
+        w = self._stride
+        if self.loss == "binary":
+            return 1 / rest, Fraction(0), Fraction(0)
+        if self.loss != "squared":
+            return alpha * w / rest**2, 1 / rest, Fraction(0)
+        linear = 2 * alpha * w / rest**2
+        return alpha * (linear * w + w * w / rest) / rest, linear, 1 / rest
+
+    def _free(self, q: int) -> Fraction:
+        """Return G for P = 0; a price P takes P/(1 - α) from it."""
+        constant, linear, square = self._terms
+        return constant + linear * q + square * q * q
+
+    def _sum(self, m: int) -> Fraction:
+        """Return the sum of G(1) … G(m) for P = 0 and m <= v."""
+        if self.loss in ("binary", "distance"):
+            return m * self._free(1)
+        constant, linear, square = self._terms
+        ends = m * (m + 1)
+        return m * constant + linear * ends / 2 + square * ends * (2 * m + 1) / 6
+
+    def _price(self, core: int) -> Fraction:
+        """Return the P with which the answers from core + 1 to v pay for those up to the core."""
+        alpha = self.alpha
+        rest = 1 - alpha
+        paid = self._sum(core) + alpha * (self._sum(self.width) - self._sum(core))
+        return 2 * rest * paid / (rest + 2 * core + 2 * alpha * (self.width - core))
+
+    @cached_property
+    def bound(self) -> Fraction:
+        """The largest P: no noise on the whole line has a smaller loss."""
+        if self._stride == 1:
+            return self._price(0)
+        rest = 1 - self.alpha
+        # The core is the least behind which G is not negative. P of c + 1 is a mean of P of c
+        # and (1 - α)·(G for P = 0) at c + 1, so that G <= 0 in the core, and c is found by halving.
+        core = bisect_left(
+            range(self.width - 1),
+            True,
+            key=lambda c: rest * self._free(c + 1) >= self._price(c),
+        )
+        return self._price(core)
+
+    def ended_bound(self, last: int) -> Fraction:
+        """Bound the worst loss of every private mechanism for the answers 0 … last."""
+        v = self.width
+        alpha = self.alpha
+        if v > last + 1:
+            return Fraction(0)
+        taken = self.bound / (1 - alpha)
+        constant = self.bound / (2 * alpha)  # what the guess itself is paid
+        if self.loss == "binary":
+            # G is the same everywhere.
+            rate = self._free(1) - taken - constant
+        else:
+            _, linear, square = self._terms
+            next_layer = self._free(self._stride) - taken
+            rate = linear
+            if self.loss == "squared":
+                # G(t+v) = G(v) + slope·t + square·t², with 2·split·t <= split² + t².
+                slope = linear + 2 * square * v
+                split = max(1, min(last // 2, int(v / (1 - alpha))))
+                part = slope / (2 * split)
+                next_layer += part * split * split
+                rate = square + part
+            constant = max(constant, next_layer, (self.bound - 1) / alpha - rate)
+        cut = 2 * v * alpha
+        paid = (last + 1) * self.bound - cut * constant
+        return max(Fraction(0), paid / (last + 1 + cut * rate))
 
 
 def numerator(values: list[int]) -> list[int]:

@@ -10,7 +10,7 @@ from tests.forged import unpack
 
 from tightrope.certify import certify, judge
 from tightrope.certify.mechanism import judged_graph
-from tightrope.certify.theorems.unbounded import ended_bound
+from tightrope.certify.theorems.unbounded import ended_bound, unbounded_bound
 from tightrope.channels import Channel
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
@@ -328,3 +328,28 @@ def test_slopes_of_noise_without_ends_prove_no_more(text, relation, loss):
         for k in range(1, 40)
     ]
     assert 0 < max(found) <= best + MISSED
+
+
+@pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
+@pytest.mark.parametrize(
+    ("text", "relation"),
+    [
+        ("count(3)", "change-one"),
+        ("sum(3,2)", "change-one"),
+        ("mean(12,3)", "change-one"),
+        ("sum(6,3)", "add-remove"),
+        ("counts(4,2)", "add-remove"),
+        ("histogram(6,2)", "add-remove"),
+    ],
+)
+@pytest.mark.parametrize("level", ["1", "3"])
+def test_flows_along_lines_prove_no_more(text, relation, loss, level):
+    """The bound is below the optimum, which ends make smaller than it is without them."""
+    best = known_loss(text, relation, loss, level, True)
+    lattice = judge.question_lattice(text, relation)
+    alpha = judge.level_bounds(Fraction(level), None, Fraction(1))[1]
+    unit = lattice.units(loss)
+    ended = lattice.lines_bound(loss, Fraction(alpha, 1 << 62)) * unit
+    assert 0 < ended <= best + MISSED
+    if text in ("count(3)", "sum(3,2)"):
+        assert unbounded_bound(lattice, loss, alpha) * unit > 1.01 * best

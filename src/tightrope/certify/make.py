@@ -243,7 +243,8 @@ class Proof:
         How many layers of a staircase are counted on each side; the prices of stretched ends are
         those of every so many-th answer, and a coset holds every so many-th.
     slope
-        β of the prior β^d around the middle, for which an unbounded question's own bound is proved.
+        β of the prior β^d around the middle, for which an unbounded question's own bound is proved;
+        none if that is proved by lines.
     mix
         For a risk-averse consumer, the prior over the support that the proof belongs to.
 
@@ -259,7 +260,7 @@ class Proof:
     places: ArrayLike = ()
     layers: int = 0
     stride: int = 1
-    slope: float = 0.0
+    slope: float | None = 0.0
     mix: ArrayLike | None = None
 
 
@@ -704,8 +705,10 @@ class Draft:
         graph = self.graph
         fields = {"kind": given.kind, "bits": PRICE_BITS}
         if given.kind == "unbounded":
-            slope = Fraction(round(given.slope * 2**40), 2**40)
-            return {"kind": given.kind, "slope": str(slope)}, {}
+            slope = None
+            if given.slope is not None:
+                slope = str(Fraction(round(given.slope * 2**40), 2**40))
+            return {"kind": given.kind, "slope": slope}, {}
         if given.kind == "envelope":
             return fields, {}
         if graph is None:

@@ -309,7 +309,8 @@ class UnboundedCertificate:
     ----------
     slope
         :math:`\beta` of the prior :math:`\beta^{d}` around the middle, for which the bound of the
-        question itself is proved.
+        question itself is proved; none if it is proved by lines
+        (:class:`tightrope.lattices.LineFlow`).
 
     Examples
     --------
@@ -317,7 +318,7 @@ class UnboundedCertificate:
     0.99
     """
 
-    slope: float
+    slope: float | None
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ import math
 import sys
 from bisect import bisect_left
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -182,14 +183,22 @@ def _solved(task: Task, lattice: Lattice) -> Design:
     value = noise.worst(loss)
     best = min(_proved(graph, loss, task.epsilon), value)
     fall = _slope(lattice, loss, float(task.epsilon), best)
+    slope: float | None = math.exp(-fall)
     # Columns times the prior β^d are private for γ = α·β only: ε grows by δ = -ln β.
     bound = _proved(graph, loss, Epsilon.of(float(task.epsilon) + fall))
     bound = (bound - _beyond(lattice, loss, fall)) * (1 - _SPLIT)
+    alpha = Fraction(task.epsilon.alpha)
+    by_lines = (
+        float(lattice.lines_bound(loss, alpha) * lattice.units(loss)) if alpha else 0.0
+    )
+    if by_lines >= bound:
+        slope = None
+        bound = by_lines
     return task.answered(
         loss=value,
         bound=min(max(bound, 0.0), best),
         channel=noise,
-        certificate=UnboundedCertificate(math.exp(-fall)),
+        certificate=UnboundedCertificate(slope),
         unbounded_bound=best,
     )
 

@@ -26,11 +26,12 @@ from tightrope.certify.theorems.unbounded import (
     _size_bound,
     ended_bound,
     question_lattice,
+    rounded_down,
     unbounded_bound,
 )
 from tightrope.consumers import Consumer
 from tightrope.errors import InputError
-from tightrope.lattices import Lattice
+from tightrope.lattices import Lattice, LineFlow
 from tightrope.optimize import design
 from tightrope.proofs import prove
 from tightrope.queries import query
@@ -269,6 +270,44 @@ def test_a_file_that_claims_more_is_found_out(change: Any, reason: str) -> None:
     assert reason in verdict.reasons[0]
     assert verdict.optimal_within is None
     assert verdict.unbounded_within is None
+
+
+@pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
+@pytest.mark.parametrize("width", [1, 2, 7])
+@pytest.mark.parametrize("alpha", [Fraction(1, 3), Fraction(9, 10)])
+def test_a_flow_on_a_line_proves_the_loss_of_the_best_core(
+    width: int, loss: str, alpha: Fraction
+) -> None:
+    """Σ α^t·loss over Σ α^t·points of the intervals around a core, for the best core."""
+    ratios = []
+    for core in range(width):
+        line = replace(Lattice("line", 1, 9, width), core=core)
+        many = range(900)
+        lost = sum(float(alpha) ** t * line.ball_loss(loss, t) for t in many)
+        points = sum(float(alpha) ** t * line.ball(t) for t in many)
+        ratios.append(lost / points)
+    found = LineFlow(width, loss, alpha).bound
+    assert float(found) == pytest.approx(min(ratios), rel=1e-9)
+
+
+def test_a_bound_with_the_ends_is_nearer_to_the_loss_by_lines_than_by_a_slope() -> None:
+    """What the file states is what the flow proves, and not a step of rounding more."""
+    header = dict(made("sum(30,5)", loss="absolute").header)
+    del header["sections"]
+    proved = Fraction(header["bound"])
+    assert header["certificate"] == {"kind": "unbounded", "slope": None}
+    assert float(proved) == pytest.approx(4.404329, abs=1e-6)
+    assert verify(encode(header, Sections(), 1))
+    more = header | {"bound": str(proved + Fraction(1, 1 << 80))}
+    assert "bound:" in verify(encode(more, Sections(), 1)).reasons[0]
+    # A slope is still a proof, of less.
+    lattice = question_lattice("sum(30,5)", "change-one")
+    alpha = level_bounds(Fraction(1), None, Fraction(1))[1]
+    by_slope = rounded_down(ended_bound(lattice, "absolute", alpha, Fraction(7, 10)))
+    assert 0 < by_slope < proved
+    older = header | {"bound": str(by_slope)}
+    older["certificate"] = {"kind": "unbounded", "slope": "7/10"}
+    assert verify(encode(older, Sections(), 1))
 
 
 def test_rows_of_noise_on_a_small_line_are_private_in_full() -> None:

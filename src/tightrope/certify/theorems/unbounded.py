@@ -5,9 +5,10 @@ have one sum. *Theorem 2.* Held between the ends, its worst loss is at most the 
 sums of :meth:`tightrope.lattices.Lattice.worst_sums`; at the ends of a sum or of counts under
 add-remove these count distances in the graph, which are longer than in the lattice. *Theorem 3.*
 No private mechanism on the unbounded question has a worst loss below :func:`unbounded_bound`.
-*Theorem 4.* None on the question itself has one below :func:`ended_bound`.
+*Theorem 4.* None on the question itself has one below :func:`ended_bound`. *Theorem 5.* Nor below
+:meth:`tightrope.lattices.Lattice.lines_bound`.
 
-The proofs are in :class:`LatticeWeights`, in ``worst_sums`` and in the two functions.
+The proofs are in :class:`LatticeWeights`, in ``worst_sums`` and in the functions named.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from tightrope.certify.kernel.format import (
     Refused,
     Sizes,
     fraction,
+    maybe,
     need,
     need_work,
     registered,
@@ -41,7 +43,7 @@ from tightrope.certify.kernel.format import (
 )
 from tightrope.certify.kernel.weights import AnyWeights, Derive
 from tightrope.certify.theorems.levels import falling_levels
-from tightrope.lattices import Lattice, evaluated, numerator
+from tightrope.lattices import Lattice, LineFlow, evaluated
 
 
 @registered(WEIGHTS, "lattice")
@@ -221,9 +223,9 @@ class LatticeConsumer(StatedConsumer):
 
 @registered(CERTIFICATES, "unbounded")
 class UnboundedKind(CertificateKind):
-    """The bound in closed form: a slope β of a prior around the middle, and no list."""
+    """The bound in closed form, without a list: by lines, or by a prior of slope β."""
 
-    fields: ClassVar = {"slope": fraction(0, 30)}
+    fields: ClassVar = {"slope": maybe(fraction(0, 30))}
     needs_prior: ClassVar = False
     on_lattice: ClassVar = True
     consumer: ClassVar[Any] = LatticeConsumer
@@ -238,8 +240,13 @@ class UnboundedKind(CertificateKind):
         """Return the bound on the worst loss on the question itself."""
         lattice = consumer.lattice
         slope = consumer.proof["slope"]
-        need(slope < 1, "certificate: the slope must be below 1")
-        own = ended_bound(lattice, consumer.kind, consumer.alphas[0], slope)
+        need(slope is None or slope < 1, "certificate: the slope must be below 1")
+        if slope is None:
+            # α' is rounded down to 0 at a large ε, and then nothing is proved.
+            alpha = Fraction(consumer.alphas[0], 1 << 62)
+            own = lattice.lines_bound(consumer.kind, alpha) if alpha else Fraction(0)
+        else:
+            own = ended_bound(lattice, consumer.kind, consumer.alphas[0], slope)
         own = rounded_down(max(Fraction(0), own) * lattice.units(consumer.kind))
         assert consumer.unbounded is not None
         return min(consumer.unbounded, own)
@@ -304,10 +311,7 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     γ is in units of 2^-62. On the unbounded question noise that does not depend on the answer is
     as good as any: averaged over shifts, a mechanism loses no more than in its worst case.
 
-    *Lines.* The sets {p > s} have sizes a_t with a_(t+1) >= a_t + 2·width, and a set loses least
-    as an interval around 0. What the middle a + 2·width·t points lose, summed with γ^t, is convex
-    in a, and linear between odd a; how many they are is linear. So their ratio has no minimum but
-    the least one, at an odd a.
+    *Lines.* See :class:`tightrope.lattices.LineFlow`.
 
     *Crosses.* Along each coordinate p is private on a line, and the losses are sums over them.
     On cubes and ranges this is a bound as well.
@@ -338,7 +342,7 @@ def unbounded_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
     if not gamma:
         return Fraction(0)
     if lattice.form == "line":
-        return _line_bound(lattice, loss, gamma)
+        return LineFlow(lattice.width, loss, Fraction(gamma, 1 << 62)).bound
     k = lattice.parts
     one = 1 << 62
     side = Fraction(gamma, one)
@@ -461,32 +465,6 @@ def _check_flow(
             there = before * powers[t] * leaves[t] << 62
             sound = there >= owed * powers[t - 1] * leaves[t - 1] * gamma
             need(sound, f"certificate: the flow out of layer {t} is too large")
-
-
-def _line_bound(lattice: Lattice, loss: str, gamma: int) -> Fraction:
-    """Return the least ratio over all cores of a line: it falls up to the best core, then rises."""
-
-    def ratio(core: int) -> Fraction:
-        """Return Σ γ^t·loss over Σ γ^t·points of the balls around a core: both are cubic in t."""
-        line = replace(lattice, core=core)
-        # Cubic polynomials in t times γ^t sum to rational functions: four values determine each.
-        values = zip(
-            *((line.ball_loss(loss, t), line.ball(t)) for t in range(4)), strict=True
-        )
-        lost, points = (
-            evaluated(numerator([*f]), Fraction(gamma, 1 << 62)) for f in values
-        )
-        return lost / points
-
-    low = 0
-    high = lattice.width - 1
-    # Unimodal in the core: bisection on the sign of the difference.
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (
-            (low, middle) if ratio(middle + 1) >= ratio(middle) else (middle + 1, high)
-        )
-    return ratio(low)
 
 
 def ended_bound(lattice: Lattice, loss: str, alpha: int, slope: Fraction) -> Fraction:
