@@ -168,6 +168,23 @@ def test_the_largest_margin_is_smaller_when_it_is_planned_for():
     assert max(largest.parts[0].errors) < max(mean.parts[0].errors)
 
 
+@pytest.mark.parametrize("what", ["sum(age) as s", "count(*) as n, avg(age) as a"])
+def test_the_largest_margin_of_sums_and_means_is_planned_for_too(what):
+    sql = (
+        f"select age, sex, region, {what} from people "
+        "group by grouping sets ((age, sex), region)"
+    )
+    (mean,) = plan([sql], epsilon="1/10").questions
+    (largest,) = plan([sql], epsilon="1/10", largest=True).questions
+    assert [part.shape.titles for part in largest.parts] == [
+        part.shape.titles for part in mean.parts
+    ]
+    # The tables of the first title count the same: the larger of their two errors shrinks.
+    titles = len(mean.parts[0].shape.titles)
+    first = [part.errors[::titles] for part in (largest.parts[0], mean.parts[0])]
+    assert max(first[0]) < max(first[1])
+
+
 def test_one_table_has_no_largest_margin_to_plan_for(run):
     sql = "select sex, count(*) as n from people group by sex"
     told = run("ask", sql, "--epsilon", "1", "--largest")

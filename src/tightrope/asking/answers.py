@@ -726,7 +726,7 @@ def published_numbers(
     job = known.job
     # Only lines of several tables begin with the place of their table; where a line has several
     # numbers, each from a table of its own, it begins with its group.
-    is_job = job is not None and len(job.sets) > 1 and not job.asks
+    is_job = job is not None and job.has_places
     tables: dict[Any, list[tuple[str, str]]] = {}
     heads: dict[Any, tuple[str, str]] = {}
     for names, cells in rows.items():

@@ -99,14 +99,14 @@ def planned_numbers(job: Unplanned, level: Epsilon) -> list[tuple[Shape, Fractio
     """
     even = Fraction(1, len(job.shapes))
     tables = [shape for mine in job.shapes if (shape := mine.as_number()) is not None]
+    numbers = sum(len(shape.titles) for shape in job.shapes)
     # What has an error to keep cannot give anything up for the others.
-    if not len(job.shapes) == len(tables) > 1 or job.errors:
-        return [(shape.among(len(job.shapes)), even) for shape in job.shapes]
+    if len(tables) < len(job.shapes) or numbers == 1 or job.errors:
+        return [(shape.among(even, numbers), even) for shape in job.shapes]
     (view,) = job.views
-    typical = {shape.titles[0]: shape.typical for shape in tables}
+    typical = {title: x for shape in tables for title, x in shape.typical.items()}
     weights = view.shape.after.weights(view.shape.keys, typical)
-    own = [weights[shape.titles[0]] for shape in tables]
-    together = Tables.share(tables, own, level)
+    together = Tables.share(tables, weights, level)
     return [(shape, shape.number_share) for shape in together]
 
 
@@ -161,23 +161,23 @@ def in_jobs(
         else _alone(job[0][0], shapes[job[0][0].place])
         for job in jobs
     ]
-    if largest:
-        planned = _for_largest(planned)
     # In the order in which they were asked, whatever was planned together.
-    return sorted([*alone, *planned], key=lambda one: one.views[0].place)
+    in_order = sorted([*alone, *planned], key=lambda one: one.views[0].place)
+    return _for_largest(in_order) if largest else in_order
 
 
 def _for_largest(jobs: Sequence[Unplanned]) -> list[Unplanned]:
     """Return the jobs planned for their largest margin, where they have several tables."""
-    shapes = [job.shapes[0].for_largest() for job in jobs]
-    if not any(shapes):
+    changed = [
+        tuple(shape.for_largest() or shape for shape in job.shapes) for job in jobs
+    ]
+    if changed == [job.shapes for job in jobs]:
         raise InputError(
-            "--largest is for several tables of counts: GROUPING SETS, CUBE, ROLLUP, or several "
-            "SELECTs about the same rows"
+            "--largest is for several tables of counts or sums: GROUPING SETS, CUBE, ROLLUP, or "
+            "several SELECTs about the same rows"
         )
     return [
-        replace(job, shapes=(shape,)) if shape is not None else job
-        for job, shape in zip(jobs, shapes, strict=True)
+        replace(job, shapes=shapes) for job, shapes in zip(jobs, changed, strict=True)
     ]
 
 

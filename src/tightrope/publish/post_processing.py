@@ -129,28 +129,34 @@ class PostProcessing:
         """
         leaves = {title: Leaf(title) for title in typical}
 
-        def line(moved: str = "") -> OutputLine:
+        def line(moved: str = "", steps: int = 1) -> OutputLine:
             numbers = {
-                (0, title): Estimate(value + step * (title == moved))
+                (0, title): Estimate(value + steps * step * (title == moved))
                 for title, (value, step) in typical.items()
             }
             names = dict.fromkeys(keys)
             return PublishedLines((names,), numbers, leaves).line(0)
 
+        def square(expression: Expression, title: str) -> Fraction:
+            """Return how far a step up moves what is shown, or one down from its bound."""
+            middle = expression.value(line())
+            for steps in (1, -1):
+                moved = expression.value(line(title, steps))
+                both = isinstance(middle, Fraction) and isinstance(moved, Fraction)
+                if both and moved != middle:
+                    return (moved - middle) ** 2  # type: ignore[operator]
+            return Fraction(0)
+
         weights = dict.fromkeys(typical, Fraction(0))
         shown = [column.expression for column in self.columns if column.is_shown]
         for expression in shown or map(PublishedNumber, leaves.values()):
             used = [leaf.title for leaf in expression.leaves()]
-            middle = expression.value(line())
-            squares = []
-            for title in used:
-                moved = expression.value(line(title))
-                both = isinstance(middle, Fraction) and isinstance(moved, Fraction)
-                squares.append((moved - middle) ** 2 if both else Fraction(0))  # type: ignore[operator]
-            total = sum(squares)
-            for title, square in zip(used, squares, strict=True):
-                # Of what does not move on a typical line, all numbers count the same.
-                weights[title] += square / total if total else Fraction(1, len(used))
+            squares = [square(expression, title) for title in used]
+            # What does not move a typical line may move another one: it counts a little.
+            least = sum(squares, Fraction(0)) / 100 or Fraction(1)
+            counted = [max(own, least) for own in squares]
+            for title, own in zip(used, counted, strict=True):
+                weights[title] += own / sum(counted, Fraction(0))
         return weights
 
     def rows(

@@ -29,6 +29,7 @@ from tightrope.publish.post_processing import (
 )
 from tightrope.publish.shapes import (
     SHAPES,
+    Crossed,
     Declared,
     Parsed,
     SelectParts,
@@ -387,7 +388,8 @@ class _Reader:
         if joint is not None:
             return [joint]
         if parts.sets:
-            return Tables.of_each(parts)
+            gathered = Crossed.gather(parts, table)
+            return Tables.of_each(replace(parts, asked=gathered))
         for shape in SHAPES.values():
             # Each shape may merge several requests into one draw, in order of registration.
             parts = replace(parts, asked=shape.gather(parts, table))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from tightrope.asking import ask
+from tightrope.asking.answers import published_numbers
 from tightrope.asking.planning import plan
 from tightrope.epsilon import Epsilon
 from tightrope.publish import parse_facts
@@ -311,3 +312,127 @@ def test_lines_of_several_tables_have_the_law_of_their_job():
         ((0, "north", "m"), "n"): Fraction(-1),
     }
     assert shape.error_law(terms).margin(Fraction(19, 20)) == 0
+
+
+# -- in several tables ----------------------------------------------------------------------------
+
+CUBE = (
+    "select region, sex, count(*) as n, count(*) filter (where smoker) as s, "
+    "count(smoker) as known from people group by cube (region, sex)"
+)
+
+
+def cube_lines(shape, rows):
+    """Return the numbers of a cube without noise, by the names of its lines."""
+    drawn = tuple(tuple(mine) for mine in answers(shape, rows))
+    lines = estimates(shape.reading, (None,) * len(drawn), drawn, Fraction(19, 20))
+    return {names: [number.value for number in line] for names, line in lines.items()}
+
+
+@pytest.mark.parametrize("near", ["add-remove", "change-one", "either"])
+def test_counts_with_conditions_in_a_cube_are_the_counts_of_sql(near):
+    rows = [("north", k % 2 == 0, "fm"[k % 3 == 0]) for k in range(30)]
+    rows += [("south", None, "f")] * 4 + [("elsewhere", True, "m")] * 5
+    (shape,) = read_shapes(CUBE, parse_facts(FACTS.format(near=near, people=39)))
+    found = cube_lines(shape.as_asked().planned(Epsilon.of(1)), rows)
+    frame = pd.DataFrame(rows, columns=["region", "smoker", "sex"])
+    inside = frame[frame["region"] != "elsewhere"]
+    for (_, region, sex), numbers in found.items():
+        own = inside[
+            inside["region"].eq(region or inside["region"])
+            & inside["sex"].eq(sex or inside["sex"])
+        ]
+        smokers = (own["smoker"] == True).sum()  # noqa: E712  missing is not true
+        assert numbers == [len(own), smokers, own["smoker"].notna().sum()]
+    assert [names[0] for names in found] == [0] * 4 + [1] * 2 + [2] * 2 + [3]
+
+
+@pytest.mark.parametrize(("near", "paid"), [("add-remove", 1), ("either", 2)])
+def test_one_person_makes_the_steps_of_a_cube_with_conditions(near, paid):
+    (shape,) = read_shapes(CUBE, parse_facts(FACTS.format(near=near, people=3)))
+    shape = shape.as_asked().planned(Epsilon.of(1))
+    assert {draw.width for draw in shape.draws} == {paid}
+    before = answers(shape, [PEOPLE[0]])
+    changed = answers(shape, [PEOPLE[6]])
+    assert {moved for moved, _ in steps(shape, before, changed)} == {2}
+    gone = answers(shape, PEOPLE[:2])
+    assert {moved for moved, _ in steps(shape, before, gone)} == {1}
+
+
+def test_a_filtered_count_in_a_cube_does_not_halve_epsilon_and_adds_up(tmp_path):
+    facts = parse_facts(FACTS.format(people=500, near="add-remove"))
+    sql = CUBE.replace(", count(smoker) as known", "")
+
+    def margins(sql):
+        (question,) = plan([sql], epsilon=1, facts=facts, ledger="l.db").questions
+        return {table.title: table.margin for table in question.published}
+
+    both = margins(sql)
+    alone = margins(sql.replace("count(*) as n, ", ""))
+    smokers = [title for title in both if title.startswith("s by")]
+    assert [both[title] for title in smokers] == [alone[title] for title in smokers]
+    frame = pd.DataFrame({
+        "region": ["north", "south"] * 100,
+        "smoker": [True, False, None, True] * 50,
+        "sex": list("ffmm") * 50,
+    }).astype({"smoker": "boolean"})  # fmt: skip
+    answer = ask(
+        sql, epsilon=1, data=frame, facts=facts, ledger=tmp_path / "l.db", budget=2
+    )
+    assert answer.charged == 1
+    numbers = {names[1:]: [x.value for x in line] for names, line in answer.rows}
+    for number in (0, 1):
+        cells = [v[number] for names, v in numbers.items() if None not in names]
+        assert sum(cells) == numbers[None, None][number]
+    read = published_numbers(answer.releases[0].receipt, ())
+    assert len(read.tables) == 4
+    law = answer.difference({"region": "north"}, {"region": "south"})
+    assert law.value == numbers["north", None][0] - numbers["south", None][0]
+
+
+@pytest.mark.parametrize("near", ["add-remove", "change-one", "either"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "avg(case when smoker then 1 else 0 end) as share",
+        "avg(smoker::int) as share, count(*) as n",
+        "count(smoker) as known, count(*) as n",
+    ],
+)
+def test_shares_in_a_cube_are_planned_with_their_counts(near, what):
+    facts = FACTS.replace('"south"] }}', '"south"], complete = true }}')
+    sql = f"select region, sex, {what} from people group by rollup (region, sex)"
+    (question,) = plan(
+        [sql], epsilon=1, facts=parse_facts(facts.format(near=near, people=60)),
+        ledger="l.db",
+    ).questions  # fmt: skip
+    (part,) = question.parts
+    assert isinstance(part.shape, Crossed)
+    for table in question.published:
+        # What holds for some rows only is not public, though the number of all is.
+        is_all = table.title in ("n in all", "count(*) in all")
+        is_public = near == "change-one" and is_all
+        assert (table.margin == 0) == is_public
+        assert table.split >= table.margin
+
+
+def test_shares_in_a_cube_contain_the_true_ones(tmp_path):
+    rows = [
+        (region, k % 3 == 0, "fm"[k % 2])
+        for region in ("north", "south")
+        for k in range(60)
+    ]
+    frame = pd.DataFrame(rows, columns=["region", "smoker", "sex"])
+    facts = parse_facts(FACTS.format(people=150, near="add-remove"))
+    sql = (
+        "select region, avg(case when smoker then 1 else 0 end) as share "
+        "from people group by rollup (region)"
+    )
+    held = 0
+    for k in range(60):
+        answer = ask(
+            sql, epsilon=1, data=frame, facts=facts, ledger=tmp_path / "l.db",
+            budget=99, key=f"{k}",
+        )  # fmt: skip
+        held += sum(one.low <= Fraction(1, 3) <= one.high for _, (one,) in answer.rows)
+    assert held >= 180 * (0.95 - 3 * math.sqrt(0.05 * 0.95 / 180))

@@ -128,7 +128,9 @@ class JobReading:
     relation
         How one person changes the tables.
     asks
-        Where a line has several numbers: the table and the class of each.
+        Where a line has several numbers: the table and the class of each, for each of the rows.
+    rows
+        Where a line has several numbers and there are several grouping sets: these.
     within
         The nested columns, each with the place of its outer one and the parents of its classes.
     offset
@@ -144,6 +146,12 @@ class JobReading:
     asks: tuple[tuple[int, int], ...] = ()
     within: tuple[tuple[int, int, tuple[int, ...]], ...] = ()
     offset: int = 0
+    rows: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the name of a line begins with the place of its table."""
+        return len(self.rows if self.asks else self.sets) > 1
 
     @property
     def domain(self) -> Domain:
@@ -589,8 +597,8 @@ class Shape:
         """Return the shape as one of several numbers of the same tables, if it is one."""
         return None
 
-    def among(self, numbers: int) -> Shape:
-        """Return the shape as one of so many numbers that share ε evenly."""
+    def among(self, share: Fraction, numbers: int) -> Shape:
+        """Return the shape with its share of ε, as part of so many numbers."""
         return self
 
     def as_asked(self) -> Shape:

@@ -108,13 +108,14 @@ class SumTables(Tables, kind="sum tables"):
         return low - self.centre, high - self.centre
 
     @property
-    def typical(self) -> tuple[Fraction, Fraction]:
-        """A typical sum of a cell, and how much one row changes it."""
+    def typical(self) -> dict[str, tuple[Fraction, Fraction]]:
+        """For the title a typical sum of a cell, and how much one row changes it."""
         low, high = self.centred_bounds
         # From the centre, values are half of its way to the bounds away.
         value = Fraction(high - low, 4) if self.centre else Fraction(high + low, 2)
         row = max(high, -low, 1)
-        return value * self.group_people * self.step, row * self.step
+        (title,) = self.titles
+        return {title: (value * self._typical_rows * self.step, row * self.step)}
 
     @property
     def steps_per_person(self) -> int:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlglot import exp
 
 from tightrope.claims import cells_apart_sentence, floor_sentence
 from tightrope.epsilon import Epsilon
@@ -40,6 +41,7 @@ from tightrope.publish.shapes.base import (
     place_names,
 )
 from tightrope.publish.shapes.count import Count
+from tightrope.publish.sql_pieces import conjuncts
 from tightrope.queries import Neighbours
 from tightrope.tables import (
     ADD_REMOVE,
@@ -95,9 +97,10 @@ class Tables(Shape, kind="tables"):
         they are one over the squares of wanted margins, which all tables shall keep.
     largest
         Whether the plan shall minimise the largest weighted error of a table, not the mean.
+    is_part
+        Whether only rows that a condition of its own holds for are counted.
     number_share, numbers
-        Of several numbers by the same groups: the part of ε that this one has, and how many there
-        are.
+        Of several numbers by the same groups: the part of ε that it has, and how many there are.
     """
 
     sets: tuple[tuple[int, ...], ...] = ()
@@ -107,6 +110,7 @@ class Tables(Shape, kind="tables"):
     weights: tuple[Fraction, ...] = ()
     evenly: bool = False
     largest: bool = False
+    is_part: bool = False
     number_share: Fraction = Fraction(1)
     numbers: int = 1
 
@@ -133,6 +137,11 @@ class Tables(Shape, kind="tables"):
         """Return several numbers with grouping sets, each as tables of its own."""
         found = []
         for fields in parts.asked:
+            if issubclass(
+                fields["shape"], Tables
+            ):  # counts that are planned as one table
+                found.append(fields)
+                continue
             # Which tables are of counts and which of sums is known by what they add up.
             kind = next((x for x in cls._kinds() if x.holds_number(fields)), None)
             if kind is None:
@@ -158,6 +167,19 @@ class Tables(Shape, kind="tables"):
         """Return the fields of the tables of one aggregate; nothing without grouping sets."""
         if not parts.sets:
             return None
+        cls.check_sets(parts)
+        condition = fields.get("condition")
+        return {
+            "sets": parts.sets,
+            "axes": parts.axes,
+            "titles": fields["titles"],
+            "condition": condition,
+            "is_part": is_selective(condition),
+        }
+
+    @classmethod
+    def check_sets(cls, parts: SelectParts) -> None:
+        """Refuse grouping sets whose lines could not be named."""
         if not parts.axes:
             raise InputError(
                 "GROUPING SETS need a column: ask for the number of rows without GROUP BY"
@@ -167,12 +189,6 @@ class Tables(Shape, kind="tables"):
                 f"the column {PLACE!r} of the answer says which grouping set a row belongs to: "
                 "name yours apart with AS"
             )
-        return {
-            "sets": parts.sets,
-            "axes": parts.axes,
-            "titles": fields["titles"],
-            "condition": fields.get("condition"),
-        }
 
     @classmethod
     def of_count(cls, shape: Count) -> Tables:
@@ -344,31 +360,44 @@ class Tables(Shape, kind="tables"):
         """Return the shape where a SELECT has several tables."""
         return self if len(self.sets) > 1 else None
 
-    def among(self, numbers: int) -> Tables:
-        """Return the tables as those of one of several numbers."""
-        return replace(self, number_share=Fraction(1, numbers), numbers=numbers)
+    def among(self, share: Fraction, numbers: int) -> Tables:
+        """Return the tables with their share of ε, as part of so many numbers."""
+        return replace(self, number_share=share, numbers=numbers)
 
     @property
-    def typical(self) -> tuple[Fraction, Fraction]:
-        """A typical number of a cell, and how much one row changes it."""
-        return Fraction(self.group_people), Fraction(1)
+    def typical(self) -> dict[str, tuple[Fraction, Fraction]]:
+        """For each title a typical number of a cell, and how much one row changes it."""
+        (title,) = self.titles
+        return {title: (self._typical_rows, Fraction(1))}
+
+    @property
+    def _typical_rows(self) -> Fraction:
+        """How many rows of a cell count: half of them where a condition chooses."""
+        return Fraction(self.group_people, 1 + self.is_part)
+
+    def weighted(self, weights: Mapping[str, Fraction]) -> list[Fraction]:
+        """Return what the square error of each table counts, by the weights of the titles."""
+        (title,) = self.titles
+        return [weights[title]] * len(self.sets)
 
     @classmethod
     def share(
-        cls, shapes: Sequence[Tables], weights: Sequence[Fraction], level: Epsilon
+        cls, shapes: Sequence[Tables], weights: Mapping[str, Fraction], level: Epsilon
     ) -> list[Tables]:
         """Return several numbers by the same groups, planned as one job.
 
         Parameters
         ----------
         shapes
-            What each number is drawn as.
+            What the numbers are drawn as.
         weights
-            What the square error of each counts, in squares of what one row changes.
+            For each title what its square error counts, in squares of what one row changes.
         level
             The privacy level of all of them.
         """
-        first = shapes[0]
+        numbers = sum(len(shape.titles) for shape in shapes)
+        # Counts with conditions are in tables of more columns: those come first.
+        largest = max(shapes, key=lambda shape: len(shape.axes))
         # Only counts of everybody have a public total.
         near = next((x.relation for x in shapes if x.relation.total_known), None)
         names = [
@@ -377,13 +406,16 @@ class Tables(Shape, kind="tables"):
         ]
         published = []
         widths = {}
-        for name, shape, weight in zip(names, shapes, weights, strict=True):
-            _, row = shape.typical
-            own = float(weight / (row / shape.step) ** 2)
+        for name, shape in zip(names, shapes, strict=True):
+            # One person changes the numbers of one shape by the same.
+            _, row = shape.typical[shape.titles[0]]
+            steps = row / shape.step
             widths[name] = shape.steps_per_person
-            published += [PublishedTable(place_names(x), own, name) for x in shape.sets]
-        job = Job.of(first.domain, published, near or first.relation, widths)
-        best = plan(job, level, largest=first.largest)
+            for chosen, weight in zip(shape.sets, shape.weighted(weights), strict=True):
+                own = float(weight / steps**2)
+                published.append(PublishedTable(place_names(chosen), own, name))
+        job = Job.of(largest.domain, published, near or largest.relation, widths)
+        best = plan(job, level, largest=any(shape.largest for shape in shapes))
         planned = []
         for name, shape in zip(names, shapes, strict=True):
             mine = [table for table in best.measured if table.measure == name]
@@ -394,7 +426,7 @@ class Tables(Shape, kind="tables"):
                     measured=tuple(_places(table.margin) for table in mine),
                     shares=tuple(table.share / total for table in mine),
                     number_share=total,
-                    numbers=len(shapes),
+                    numbers=numbers,
                 )
             )
         return planned
@@ -660,7 +692,7 @@ class Tables(Shape, kind="tables"):
             ),
             "plan": [
                 {
-                    **({"number": self.titles[0]} if self.numbers > 1 else {}),
+                    **({"number": self.numbers_name} if self.numbers > 1 else {}),
                     "table": [self.axes[k].title for k in chosen],
                     "share": float(share * self.number_share),
                     "epsilon": str(level.scaled(share * self.steps_per_person)),
@@ -683,7 +715,7 @@ class Tables(Shape, kind="tables"):
                 self.titles[0],
                 f"{self.titles[0]} {self._named_by(chosen)}",
                 margin_of(job, place, confidence) * self.step,
-                _split_margin(split, place, confidence) * self.step,
+                split_margin(split, place, confidence) * self.step,
             )
             for place, chosen in enumerate(self.sets)
         )
@@ -725,7 +757,12 @@ class Tables(Shape, kind="tables"):
     @property
     def _of_number(self) -> str:
         """Say for which of several numbers something is measured."""
-        return f" for {self.titles[0]}" if self.numbers > 1 else ""
+        return f" for {self.numbers_name}" if self.numbers > 1 else ""
+
+    @property
+    def numbers_name(self) -> str:
+        """What the numbers are called together."""
+        return ", ".join(self.titles)
 
     def _apart_notes(self) -> Iterator[str]:
         """Say what is lost in tables that are too large for noise of all cells together."""
@@ -921,6 +958,19 @@ def _end(
         width *= Fraction(101, 100)
 
 
+def is_selective(condition: Any) -> bool:
+    """Whether a condition of FILTER chooses rows by more than having a value.
+
+    >>> import sqlglot
+    >>> [is_selective(sqlglot.parse_one(text)) for text in ("NOT x IS NULL", "x > 3")]
+    [False, True]
+    """
+    return not all(
+        isinstance(part, exp.Not) and isinstance(part.this, exp.Is)
+        for part in conjuncts(condition)
+    )
+
+
 # -- from a reading to tables -----------------------------------------------------------------
 
 
@@ -983,7 +1033,7 @@ def _margins(made: JobPlan, chosen: Sequence[int], level: Fraction) -> Sequence[
 
 
 @lru_cache(maxsize=256)
-def _split_margin(reading: JobReading, place: int, level: Fraction) -> Fraction:
+def split_margin(reading: JobReading, place: int, level: Fraction) -> Fraction:
     """Return the error that a table would have if ε were split evenly between all of them."""
     alone = split_plans(job_of(reading), reading.level)[place]
     if alone is None:
