@@ -33,9 +33,11 @@ from tightrope.publish.sql_pieces import (
     ConditionReader,
     all_of,
     bare,
+    clauses_of,
     numbered,
     quoted,
     shown_sql,
+    source_of,
     unaliased,
     unnested,
 )
@@ -231,7 +233,7 @@ def without_layer(select: Any) -> Any:
     SELECT a AS a, (COUNT(*)) / 2 FROM t GROUP BY a HAVING (COUNT(*)) > 9
     """
     outer = _without_with(select)
-    source = _from(outer)
+    source = source_of(outer)
     inner = source.this if isinstance(source, exp.Subquery) else None
     group = inner.args.get("group") if isinstance(inner, exp.Select) else None
     sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -239,7 +241,7 @@ def without_layer(select: Any) -> Any:
     if (
         inner is None
         or not is_plain
-        or _parts(inner)
+        or clauses_of(inner)
         - {
             "expressions",
             "from",
@@ -260,7 +262,7 @@ def without_layer(select: Any) -> Any:
     ]
     # A window of the outer SELECT would see the lines that its WHERE leaves, or QUALIFY inside.
     is_chosen = outer.args.get("where") is not None or inner.args.get("qualify")
-    if _parts(outer) - above or aggregates or (windows and is_chosen):
+    if clauses_of(outer) - above or aggregates or (windows and is_chosen):
         return select
     return _merged(outer, inner, source.alias)
 
@@ -350,7 +352,7 @@ class _FromReader:
 
     def rows(self, select: Any) -> FromRows:
         """Return the rows of one SELECT, with its WHERE."""
-        rows = self._member(_from(select))
+        rows = self._member(source_of(select))
         for join in select.args.get("joins") or []:
             rows = self._joined(rows, join)
         where = select.args.get("where")
@@ -398,7 +400,7 @@ class _FromReader:
         if isinstance(inner, exp.Select) and inner.args.get("group"):
             return self._person_rows(source)
         # LIMIT or DISTINCT inside make one row decide about another: sensitivity is unbounded.
-        more = _parts(inner) & {"having", "order", "limit", "distinct"}
+        more = clauses_of(inner) & {"having", "order", "limit", "distinct"}
         if not isinstance(inner, exp.Select) or more:
             what = ", ".join(sorted(more)).upper() or inner.key.upper()
             raise InputError(
@@ -419,7 +421,7 @@ class _FromReader:
         keys = [
             unaliased(rows.substituted(key)) for key in inner.args["group"].expressions
         ]
-        more = _parts(inner) & {"order", "limit", "distinct"}
+        more = clauses_of(inner) & {"order", "limit", "distinct"}
         # Grouped by the person, each result row depends on one person only.
         if person is None or more or [key.name for key in keys] != [person]:
             raise InputError(
@@ -838,12 +840,3 @@ def _parts_about(name: str, condition: Any) -> list[Any]:
         for part in unnested(condition)
         if {column.name for column in part.find_all(exp.Column)} == {name}
     ]
-
-
-def _parts(select: Any) -> set[str]:
-    return {key.rstrip("_") for key, value in select.args.items() if value}
-
-
-def _from(select: Any) -> Any:
-    clause = select.args.get("from_") or select.args.get("from")
-    return None if clause is None else clause.this

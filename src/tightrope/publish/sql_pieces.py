@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -233,14 +233,8 @@ class ConditionReader:
             )
             return node if found is None else exp.column(found.name)
 
-        # Children first: what a difference subtracts is then named as it is declared.
-        tree = tree.copy()
-        for node in list(tree.walk(bfs=False))[::-1]:
-            again = declared(node)
-            if again is not node:
-                tree = again if node is tree else tree
-                node.replace(again)
-        return tree
+        # What a difference subtracts is named as it is declared before it is read.
+        return rewritten(tree.copy(), declared)
 
     def _difference(self, node: Any) -> Any:
         """Return the column of the days between two dates, if that is what a piece subtracts.
@@ -444,6 +438,32 @@ def is_count_all(node: Any) -> bool:
 def is_literal(node: Any, text: str) -> bool:
     """Whether a piece of SQL is a number, written like this."""
     return isinstance(node, exp.Literal) and not node.is_string and node.this == text
+
+
+def rewritten(tree: Any, rule: Callable[[Any], Any]) -> Any:
+    """Return SQL, changed in place, with the rule applied to every piece, children first."""
+    for node in list(tree.walk(bfs=False))[::-1]:
+        again = rule(node)
+        if again is not node:
+            tree = again if node is tree else tree
+            node.replace(again)
+    return tree
+
+
+def clauses_of(select: Any) -> set[str]:
+    """Return the names of the clauses that a SELECT has.
+
+    >>> import sqlglot
+    >>> sorted(clauses_of(sqlglot.parse_one("SELECT a FROM t ORDER BY a")))
+    ['expressions', 'from', 'order']
+    """
+    return {key.rstrip("_") for key, value in select.args.items() if value}
+
+
+def source_of(select: Any) -> Any:
+    """Return what stands behind FROM, or ``None``; joined tables are apart."""
+    clause = select.args.get("from_") or select.args.get("from")
+    return None if clause is None else clause.this
 
 
 def _comparable(first: Column, second: Column) -> bool:

@@ -41,8 +41,10 @@ from tightrope.publish.sql_from import read_rows, without_layer
 from tightrope.publish.sql_pieces import (
     ConditionReader,
     all_of,
+    clauses_of,
     numbered,
     shown_sql,
+    source_of,
     title_of,
     unaliased,
     whole_literal,
@@ -557,17 +559,17 @@ def _built(fields: Parsed, where: Any) -> Shape:
 def _without_winner_layers(select: Any) -> Any:
     """Undo the two subqueries that Ibis puts around the group with the largest count."""
     layers = [select]
-    while isinstance(_from(layers[-1]), exp.Subquery):
-        layers.append(_from(layers[-1]).this)
+    while isinstance(source_of(layers[-1]), exp.Subquery):
+        layers.append(source_of(layers[-1]).this)
     plain = {"expressions", "from"}
     # Match exactly what Ibis emits; anything else stays as it is and is read or refused.
-    if len(layers) < 3 or [_parts(x) for x in layers[:2]] != [
+    if len(layers) < 3 or [clauses_of(x) for x in layers[:2]] != [
         plain,
         {*plain, "order", "limit"},
     ]:
         return select
     _, middle, groups, *_ = layers
-    if _parts(groups) & {"group", "order", "limit"} != {"group"}:
+    if clauses_of(groups) & {"group", "order", "limit"} != {"group"}:
         return select
     names = {node.alias_or_name: unaliased(node) for node in groups.expressions}
     wanted, (first, *rest) = select.expressions, middle.args["order"].expressions
@@ -586,15 +588,6 @@ def _without_winner_layers(select: Any) -> Any:
     flat.set("order", exp.Order(expressions=[ordered]))
     flat.set("limit", middle.args["limit"].copy())
     return flat
-
-
-def _parts(select: Any) -> set[str]:
-    return {key.rstrip("_") for key, value in select.args.items() if value}
-
-
-def _from(select: Any) -> Any:
-    clause = select.args.get("from_") or select.args.get("from")
-    return None if clause is None else clause.this
 
 
 # -- the allow-list -----------------------------------------------------------------------------

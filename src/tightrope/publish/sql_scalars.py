@@ -14,7 +14,13 @@ from sqlglot import exp
 
 from tightrope.errors import InputError
 from tightrope.publish.axes import Axis
-from tightrope.publish.sql_pieces import OF_ALL_ROWS, all_of, shown_sql, unaliased
+from tightrope.publish.sql_pieces import (
+    OF_ALL_ROWS,
+    all_of,
+    shown_sql,
+    source_of,
+    unaliased,
+)
 
 _PLAIN_PARTS = {"expressions", "from", "where"}
 
@@ -138,8 +144,7 @@ def _is_same_table(inner: Any, outer: Any) -> bool:
 
 
 def _table(select: Any) -> Any:
-    clause = select.args.get("from_") or select.args.get("from")
-    source = None if clause is None else clause.this
+    source = source_of(select)
     return source if isinstance(source, exp.Table) else None
 
 

@@ -15,7 +15,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from tightrope.publish.sql_pieces import all_of, unaliased, unnested, whole_literal
+from tightrope.publish.sql_pieces import (
+    all_of,
+    rewritten,
+    source_of,
+    unaliased,
+    unnested,
+    whole_literal,
+)
 
 #: How many months the units of INTERVAL have, or how many days.
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
@@ -33,13 +40,8 @@ def spelled_alike(tree: Any) -> Any:
     >>> print(spelled_alike(sqlglot.parse_one(sql)).sql())
     SELECT ROUND(AVG(CASE WHEN a THEN 1 ELSE 0 END) / NULLIF(b, 0))
     """
-    # Children first: what a piece is rewritten to is made of pieces in their one spelling.
-    for node in list(tree.walk(bfs=False))[::-1]:
-        again = _respelled(node)
-        if again is not node:
-            tree = again if node is tree else tree
-            node.replace(again)
-    return tree
+    # What a piece is rewritten to is made of pieces in their one spelling.
+    return rewritten(tree, _respelled)
 
 
 def _respelled(node: Any) -> Any:
@@ -302,9 +304,9 @@ def _member(test: Any, outer: set[str]) -> tuple[Any, Any, Any] | None:
 
 def _sources(select: Any) -> list[Any]:
     """Return what a SELECT reads."""
-    clause = select.args.get("from_") or select.args.get("from")
+    first = source_of(select)
     joined = [join.this for join in select.args.get("joins") or []]
-    return ([] if clause is None else [clause.this]) + joined
+    return ([] if first is None else [first]) + joined
 
 
 def _is_of(node: Any, tables: set[str]) -> bool:

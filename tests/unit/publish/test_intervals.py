@@ -71,25 +71,18 @@ def covers(found, label):
 
 def coverage(made, sets):
     """Return the least probability, for each number, that its set holds the true one."""
-    inputs, outputs = made.shape
+    bounds = np.array([found.bounds for found in sets], object)
     worst = None
-    for i in range(inputs):
-        row = made.row_weights(i)
-        inside = np.array(
-            [
-                np.atleast_1d(covers(sets[o], made.input_label(i)))
-                for o in range(outputs)
-            ]
-        )
-        mass = [
-            sum(int(w) for w, ok in zip(row, column, strict=True) if ok)
-            for column in inside.T
-        ]
-        worst = (
-            mass
-            if worst is None
-            else [min(pair) for pair in zip(worst, mass, strict=True)]
-        )
+    for i in range(made.shape[0]):
+        row = made.row_weights(i).astype(object)
+        label = made.input_label(i)
+        if bounds.size:
+            low, high = np.moveaxis(bounds, 2, 0)
+            inside = np.logical_and(low <= label, label <= high).astype(bool)
+        else:
+            inside = np.array([[label in found.members] for found in sets])
+        mass = [int(row[column].sum()) for column in inside.T]
+        worst = mass if worst is None else list(map(min, worst, mass))
     return [Fraction(mass, made.total) for mass in worst]
 
 

@@ -28,6 +28,7 @@ from tightrope.publish.sampler import CellSampler, LatticeSampler
 
 if TYPE_CHECKING:
     from tightrope.certify import Mechanism
+    from tightrope.graphs.unbounded import NoiseLattice
 
 
 class LatticeNoise(RowNoise):
@@ -57,8 +58,7 @@ class LatticeNoise(RowNoise):
 
     def guess(self, answer: Hashable) -> Hashable:
         """Return what an answer is taken for; one number is held between its ends first."""
-        lattice = self.file.question.graph.unbounded
-        assert lattice is not None
+        lattice = _lattice_of(self.file)
         if lattice.parts == lattice.step == 1 and isinstance(answer, int):
             answer = lattice.clamped([answer])
         return super().guess(answer)
@@ -70,8 +70,7 @@ class LatticeNoise(RowNoise):
     @functools.cached_property
     def law(self) -> NoiseLaw | None:
         """The law of one coordinate; of lattices with fractional steps none."""
-        lattice = self.file.question.graph.unbounded
-        assert lattice is not None
+        lattice = _lattice_of(self.file)
         if lattice.step != 1:
             return None
         rare = Fraction(1, 10**6)
@@ -85,9 +84,8 @@ class LatticeNoise(RowNoise):
     @functools.cached_property
     def pair_law(self) -> PairLaw | None:
         """The law of both coordinates of a square lattice; of others none."""
-        lattice = self.file.question.graph.unbounded
+        lattice = _lattice_of(self.file)
         noise = self.file.noise
-        assert lattice is not None
         assert noise is not None
         if (lattice.form, lattice.parts) != ("cube", 2):
             return None
@@ -118,9 +116,8 @@ class LatticeNoise(RowNoise):
 
         One number may also be recorded as it was drawn, up to the last layer beyond the ends.
         """
-        lattice = self.file.question.graph.unbounded
+        lattice = _lattice_of(self.file)
         noise = self.file.noise
-        assert lattice is not None
         assert noise is not None
         # Cells of a table are recorded before clamping, so they may lie beyond the ends.
         beyond = noise.reach * lattice.width if lattice.parts == 1 else 0
@@ -136,8 +133,7 @@ class LatticeNoise(RowNoise):
         return _lattice_bounds(self.file, answer, level), ()
 
     def _errors(self, level: Fraction) -> tuple[Number, ...]:
-        lattice = self.file.question.graph.unbounded
-        assert lattice is not None
+        lattice = _lattice_of(self.file)
         width = _noise_width(self.file, level) * Fraction(lattice.step)
         return (whole(width),) * (lattice.parts - lattice.hidden)
 
@@ -149,6 +145,13 @@ class LatticeNoise(RowNoise):
         return middle * noise.described
 
 
+def _lattice_of(mechanism: Mechanism) -> NoiseLattice:
+    """Return the lattice without ends that the answers are a part of."""
+    lattice = mechanism.question.graph.unbounded
+    assert lattice is not None
+    return lattice
+
+
 def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], int]:
     """Return a function from a distance to the weight of one coordinate that is no further away.
 
@@ -156,10 +159,8 @@ def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], i
     many points that it is left out; so are layers beyond a millionth of what may lie outside.
     """
     noise = mechanism.noise
-    lattice = mechanism.question.graph.unbounded
     assert noise is not None
-    assert lattice is not None
-    lattice = replace(lattice, core=noise.lattice.core)
+    lattice = replace(_lattice_of(mechanism), core=noise.lattice.core)
     last = noise.levels[-1]
     layers = 0
     held = noise.odd
@@ -191,8 +192,7 @@ def _layers_inside(mechanism: Mechanism, outside: Fraction) -> Callable[[int], i
 @lru_cache(maxsize=64)
 def _noise_width(mechanism: Mechanism, level: Fraction) -> int:
     """Return how far one coordinate of noise on a lattice lies from 0 with a probability."""
-    lattice = mechanism.question.graph.unbounded
-    assert lattice is not None
+    lattice = _lattice_of(mechanism)
     outside = (1 - level) * mechanism.total
     inside = _layers_inside(mechanism, outside)
     # Answers are no further apart than this, whatever the noise.
@@ -208,8 +208,7 @@ def _lattice_bounds(
 
     A number that is held within its ends is moved no further than the true one lies.
     """
-    lattice = mechanism.question.graph.unbounded
-    assert lattice is not None
+    lattice = _lattice_of(mechanism)
     step = Fraction(lattice.step)
     width = _noise_width(mechanism, level) * step
     most = lattice.people * step

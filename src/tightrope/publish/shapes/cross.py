@@ -194,11 +194,8 @@ class Crossed(Tables, kind="crossed"):
         """The grouping sets; the groups where there is one."""
         return self.rows or (tuple(range(self.groups_by)),)
 
-    def shown_lines(
-        self, drawn: Shape, lines: Mapping[tuple[Any, ...], Any]
-    ) -> Mapping[tuple[Any, ...], Any]:
-        """Return all lines: nothing else is drawn with them."""
-        return lines
+    #: Nothing else is drawn with its lines.
+    shown_lines = Shape.shown_lines
 
     def published_tables(self, confidence: Fraction) -> tuple[PlannedTable, ...]:
         """Return each number of each table with its margin, and that of splitting ε."""
