@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,6 +219,61 @@ def median_errors(relation: str, epsilon: float, values: int) -> dict[str, float
         if values * f < 1e-3:
             return {"opendp": worst}
     raise AssertionError("chances fall with the number of people")
+
+
+def joint_error(
+    relation: str, epsilon: float, ranks: Sequence[float], counts: Sequence[int]
+) -> float:
+    """Return the mean rank error of quantiles that are drawn together, in people, on average.
+
+    That is the exponential mechanism of Gillenwater, Joseph and Kulesza (2021) with its own
+    sensitivity: people of a value lie evenly in an interval of length 1, and points between
+    person i and the next one all have one weight, so that b quantiles there have the volume
+    M^b/b!. In floats, and in another order of sums than ours.
+    """
+    people = sum(counts)
+    many = len(ranks)
+    shares = np.diff([0.0, *ranks, 1.0])
+    # What one person adds to the cells and takes from the wanted numbers, or moves between two.
+    sensitivity = 2 * (1 - min(shares)) if relation == ADD_REMOVE else 2.0
+    numbers = np.arange(people + 1)
+    cells = [
+        np.exp(-epsilon / (2 * sensitivity) * abs(numbers - share * people))
+        for share in shares
+    ]
+    inside = [value + (k + 0.5) / n for value, n in enumerate(counts) for k in range(n)]
+    ends = np.array([0.0, *inside, float(len(counts))])
+    sizes = np.diff(ends)
+
+    def reached(order: list[Any], widths: Any) -> list[Any]:
+        """Return, for each number of quantiles so far, the sums up to the next cell's end."""
+        arrive = [order[0]]
+        for j in range(1, many + 1):
+            leave = np.zeros(people + 1)
+            for b in range(1, j + 1):
+                empty = math.prod(cell[0] for cell in order[j - b + 1 : j])
+                leave += arrive[j - b] * widths**b / math.factorial(b) * empty
+            beyond = np.concatenate([[0.0], order[j][1:]])
+            arrive.append(np.convolve(leave, beyond)[: people + 1])
+        return arrive
+
+    before = reached(cells, sizes)
+    after = [sums[::-1] for sums in reached(cells[::-1], sizes[::-1])]
+    upto = np.cumsum(counts)
+    errors = []
+    for j, rank in enumerate(ranks):
+        # Quantiles a … e, with j among them, share a slot.
+        weights = np.zeros(people + 1)
+        for a in range(j + 1):
+            for e in range(j, many):
+                empty = math.prod(cell[0] for cell in cells[a + 1 : e + 1])
+                volume = sizes ** (e - a + 1) / math.factorial(e - a + 1)
+                weights += before[a] * volume * empty * after[many - 1 - e]
+        wanted = rank * people
+        gaps = np.maximum(np.maximum(upto - counts - wanted, wanted - upto), 0)
+        over = np.interp(ends, np.arange(len(counts) + 1), [0.0, *np.cumsum(gaps)])
+        errors.append(weights @ (np.diff(over) / sizes) / weights.sum())
+    return float(np.mean(errors))
 
 
 def series_errors(relation: str, epsilon: float) -> dict[str, float]:

@@ -183,38 +183,43 @@ def by_score(
     # The canonical text of a question has no spaces.
     text = "".join(question.split())
     is_tuple = text.startswith(_FORMS["tuples"])
+    read_question = judge.tuple_question if is_tuple else judge.score_question
     try:
-        if is_tuple:
-            asked = judge.tuple_question(text, near.value)
-            steps = asked.steps
-            weights = {"kind": "tuples", "bits": _tuple_bits(asked)}
-        else:
-            steps = judge.score_question(text, near.value).steps
-            weights = {"kind": "scores", "bits": 62}
+        asked = read_question(text, near.value)
     except judge.Refused as refused:
         raise InputError(
             f"{refused}: write commonest(5), quantile(1/2,121) or "
             "quantiles(1/4,3/4,121,5000)"
         ) from None
     # One person changes a gap by at most `steps`, so one step costs ε/steps.
-    ratio = level.scaled(Fraction(1, steps)).ratio
+    ratio = level.scaled(Fraction(1, asked.steps)).ratio
     header = plain_header(text, near.value, level, [ratio])
-    header["weights"] = weights
+    if isinstance(asked, judge.TupleQuestion):
+        bits = _tuple_bits(asked, near, ratio)
+        header["weights"] = {"kind": "tuples", "bits": bits}
+    else:
+        header["weights"] = {"kind": "scores", "bits": 62}
     data = encode(header, {}, 1)
     return checked(_opened(data, judge.File(data)))
 
 
-def _tuple_bits(asked: judge.TupleQuestion) -> int:
+def _tuple_bits(asked: judge.TupleQuestion, near: Neighbours, ratio: Fraction) -> int:
     """Return the bits of the first level: tuples at the last one shall weigh next to nothing.
 
     The level of a triple is one number, of a tuple of quantiles that is far from all others it
-    is the square of one: 64 bits more than there are tuples keep an error of 2^-64.
+    is the square of one, and one number for a total that is far from all: 64 bits more than there
+    are tuples keep an error of 2^-64.
     """
     if asked.is_bracket:
         # The extremes count as often as all values together: below 4c³ triples.
         return 64 + (4 * asked.values**3).bit_length()
     points = 2 * asked.sizes[0] * asked.values
-    return 64 + len(asked.ranks) * points.bit_length() // 2
+    tuples = len(asked.ranks) * points.bit_length()
+    if near is not Neighbours.ADD_REMOVE:
+        return 64 + tuples // 2
+    # Every tuple has the spare weight, about 2/(1 - q/p)² for 2^bits of the best one.
+    last = int(1 / (1 - 1 / ratio)) + 1
+    return 65 + tuples + 2 * last.bit_length()
 
 
 def is_by_score(question: object) -> bool:

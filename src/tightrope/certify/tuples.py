@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -24,6 +25,10 @@ from tightrope.certify import judge
 from tightrope.certify.flips import first_accepted
 from tightrope.certify.mechanism import MechanismFile
 from tightrope.errors import InputError
+
+#: How many totals are tried on either side of the number of people. A total that is off by a few
+#: people for each 1/ε hardly moves a quantile, and each takes a sum over all slots.
+_TOTALS = 12
 
 
 class TupleMechanism(MechanismFile):
@@ -244,26 +249,56 @@ class JointQuantiles(TupleMechanism):
         people = 2 * (own + np.concatenate(inside)) + 1
         return np.concatenate([[0], people, [2 * self.places * self.values]])
 
-    def cell_levels(self, people: int, cell: int) -> list[int]:
-        """Return the level of a cell by the people in it, from nobody to all."""
+    @property
+    def counts_totals(self) -> bool:
+        """Whether totals are tried, as nobody knows how many people there are."""
+        return self.neighbours == "add-remove"
+
+    def totals(self, people: int) -> range:
+        """Return the totals whose weights are added: so many people would be wanted in all."""
+        if not self.counts_totals:
+            return range(people, people + 1)
+        reach = -(-(len(self.levels) - 1) // self.question.denominator)
+        step = max(1, reach // _TOTALS)
+        first = -(-(people - reach) // step) * step
+        return range(first, people + reach + 1, step)
+
+    @functools.cached_property
+    def spare(self) -> int:
+        """The weight that every tuple has besides, for a total that may be lost."""
+        if not self.counts_totals:
+            return 0
+        p, q = self.ratio.numerator, self.ratio.denominator
+        rest = -(-p // (p - q))
+        most = (self.levels[0] + rest) ** len(self.ranks) * (self.levels[-1] + rest)
+        return int(-(-most * q // (self.question.denominator * (p - q))))
+
+    @property
+    def tuple_count(self) -> int:
+        """How many tuples there are."""
+        many = len(self.ranks)
+        return math.comb(2 * self.places * self.values + many - 1, many)
+
+    def cell_levels(self, people: int, cell: int, total: int) -> list[int]:
+        """Return the level of a cell for a total, by the people in it, from nobody to all."""
         part = self.question.denominator
         tops = (0, *self.question.ranks, part)
-        # A cell between adjacent ranks should hold (t_{k+1} - t_k)/D of all people.
-        wanted = (tops[cell + 1] - tops[cell]) * people
+        # A cell between adjacent ranks should hold (t_{k+1} - t_k)/D of the total.
+        wanted = (tops[cell + 1] - tops[cell]) * total
         steps = np.abs(part * np.arange(people + 1) - wanted)
         levels = np.array(self.levels, object)
         found: list[int] = levels[np.minimum(steps, len(levels) - 1)].tolist()
         return found
 
-    def ways(self, sizes: Sequence[int]) -> Ways:
-        """Add up the weights of all tuples, quantile by quantile.
+    def ways(self, sizes: Sequence[int], total: int) -> Ways:
+        """Add up the weights of all tuples for a total, quantile by quantile.
 
         Several quantiles in one slot of M points are one of the C(M+b-1, b) multisets of b
         points, and the cells between them are empty.
         """
         people = len(sizes) - 1
         many = len(self.ranks)
-        cells = [self.cell_levels(people, cell) for cell in range(many + 1)]
+        cells = [self.cell_levels(people, cell, total) for cell in range(many + 1)]
         multisets = [[1] * len(sizes)]
         for b in range(1, many + 1):
             last = zip(multisets[-1], sizes, strict=True)
@@ -272,16 +307,16 @@ class JointQuantiles(TupleMechanism):
         arrive = [cells[0]]
         leave = []
         for j in range(1, many + 1):
-            total = [0] * len(sizes)
+            there = [0] * len(sizes)
             for b in range(1, j + 1):
                 # The last b of j quantiles share a slot, so the b-1 cells between them are empty.
                 empty = math.prod(cells[k][0] for k in range(j - b + 1, j))
-                parts = zip(total, arrive[j - b], multisets[b], strict=True)
-                total = [known + empty * x * y for known, x, y in parts]
-            leave.append(total)
+                parts = zip(there, arrive[j - b], multisets[b], strict=True)
+                there = [known + empty * x * y for known, x, y in parts]
+            leave.append(there)
             if j < many:
                 # m products of polynomials instead of a sum over all pairs of slots, O(m·n²).
-                arrive.append(_convolved(total, cells[j], self.levels[-1]))
+                arrive.append(_convolved(there, cells[j], self.levels[-1]))
         return Ways(cells, multisets, arrive, leave)
 
     def promised_gap(self, confidence: Fraction) -> Fraction | None:
@@ -293,6 +328,11 @@ class JointQuantiles(TupleMechanism):
         w_h. There are :math:`N = \binom{2Rc+m-1}{m}` tuples, and the one of the nearest people
         has at least :math:`2^{b(m+1)} \rho^{mD}`.
 
+        For another total z people away the sides are off by :math:`|h + tz| + |(D-t)z - h|`, at
+        least :math:`H = hD/\max(t, D-t)`: each of k totals gives at most :math:`u_H u_0^m`, and the
+        spare weight is added. The nearest total is half a step S of totals away, which costs
+        :math:`\rho^{DS/2}`.
+
         >>> from tightrope.certify import by_score
         >>> made = by_score("quantiles(1/4,1/2,3/4,121,1000)", 1)
         >>> made.promised_gap(Fraction(19, 20))
@@ -302,18 +342,27 @@ class JointQuantiles(TupleMechanism):
 
         many = len(self.ranks)
         part = self.question.denominator
-        tuples = math.comb(2 * self.places * self.values + many - 1, many)
+        tuples = self.tuple_count
         miss = 1 - confidence
+        widest = max(max(rank, part - rank) for rank in self.question.ranks)
+        # Any number of people has the same step; so many are away from both ends.
+        totals = self.totals(len(self.levels))
+        off = many * part + part * (totals.step // 2)
 
         def is_kept(steps: int) -> bool:
             with ctx.workprec(self.bits + 256):
                 fall = arb(fmpq(self.ratio.denominator, self.ratio.numerator))
                 rest = 1 / ((1 - fall) * self.total)
-                # u_h / 2^b = ρ^h + 1/((1-ρ)·2^b), squared, and u_0 for the other cells.
-                worst = (fall**steps + rest) ** 2 * (1 + rest) ** (many - 1)
+                # u_h / 2^b = ρ^h + 1/((1-ρ)·2^b), and u_0 for the other cells.
+                if self.counts_totals:
+                    one = (fall ** (steps * part // widest) + rest) * (1 + rest) ** many
+                    spare = arb(fmpq(self.spare, self.total ** (many + 1)))
+                    worst = len(totals) * one + spare
+                else:
+                    worst = (fall**steps + rest) ** 2 * (1 + rest) ** (many - 1)
                 allowed = arb(fmpq(miss.numerator, miss.denominator))
-                # N·u_h²·u_0^(m-1) ≤ (1-c)·2^(b(m+1))·ρ^(mD), divided by 2^(b(m+1)).
-                return bool(worst * tuples <= allowed * fall ** (many * part))
+                # N·worst ≤ (1-c)·ρ^(mD + DS/2), all divided by 2^(b(m+1)).
+                return bool(worst * tuples <= allowed * fall**off)
 
         last = len(self.levels) - 1
         if not is_kept(last):
@@ -340,6 +389,11 @@ class Ways(NamedTuple):
     multisets: list[list[int]]
     arrive: list[list[int]]
     leave: list[list[int]]
+
+    @property
+    def mass(self) -> int:
+        """The weight of all tuples: the last quantile in each slot, with the cell above it."""
+        return sum(map(operator.mul, self.leave[-1], reversed(self.cells[-1])))
 
 
 def _convolved(ways: list[int], levels: list[int], least: int) -> list[int]:

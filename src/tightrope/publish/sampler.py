@@ -652,9 +652,13 @@ class JointSampler:
             [random.sample(grid, count) for count in self._counts]
         )
         sizes = np.diff(ends).tolist()
-        ways = self._mechanism.ways(sizes)
+        ways = self._drawn_ways(sizes)
+        width = 2 * self._mechanism.places
+        if ways is None:
+            points = _multiset(width * len(self._counts), len(self._mechanism.ranks))
+            return tuple(x // width for x in points)
         beyond = ways.cells[-1][::-1]  # the level of the cell above a slot
-        points: list[int] = []
+        found: list[int] = []
         left = len(self._mechanism.ranks)
         while left:
             # Weight of the last quantile's slot: ways to leave it, times the level of the cell
@@ -664,17 +668,26 @@ class JointSampler:
             block = 1 + _drawn_place(
                 list(accumulate(self._block_weights(ways, slot, left)))
             )
-            # A multiset of b of M points is a set of b of M + b - 1.
-            bars = random.sample(range(sizes[slot] + block - 1), block)
-            chosen = enumerate(sorted(bars))
-            points += [int(ends[slot]) + x - k for k, x in chosen]
+            inside = _multiset(sizes[slot], block)
+            found += [int(ends[slot]) + x for x in inside]
             left -= block
             # What is left lies below this slot, and ends in it.
             levels = ways.cells[left]
             empty = [0] * (len(sizes) - slot)
             beyond = levels[slot:0:-1] + empty
-        width = 2 * self._mechanism.places
-        return tuple(sorted(x // width for x in points))
+        return tuple(sorted(x // width for x in found))
+
+    def _drawn_ways(self, sizes: list[int]) -> Ways | None:
+        """Draw a total in proportion to the weight of all its tuples; none for the spare ones."""
+        mechanism = self._mechanism
+        totals = mechanism.totals(len(sizes) - 1)
+        if not mechanism.counts_totals:
+            return mechanism.ways(sizes, totals[0])
+        # Sums of one total at a time are held: those of all would fill the memory.
+        masses = [mechanism.ways(sizes, total).mass for total in totals]
+        spare = mechanism.spare * mechanism.tuple_count
+        drawn = _drawn_place(list(accumulate([*masses, spare])))
+        return mechanism.ways(sizes, totals[drawn]) if drawn < len(totals) else None
 
     @staticmethod
     def _block_weights(ways: Ways, slot: int, left: int) -> Iterator[int]:
@@ -686,6 +699,12 @@ class JointSampler:
             empty = math.prod(ways.cells[k][0] for k in between)
             arrivals = ways.arrive[first][slot]
             yield empty * arrivals * ways.multisets[block][slot]
+
+
+def _multiset(points: int, many: int) -> list[int]:
+    """Draw a multiset of so many points, in order: a set of b of M + b - 1 for b of M."""
+    bars = secrets.SystemRandom().sample(range(points + many - 1), many)
+    return [x - k for k, x in enumerate(sorted(bars))]
 
 
 def _drawn_place(running: Sequence[int]) -> int:

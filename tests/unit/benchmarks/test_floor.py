@@ -349,11 +349,12 @@ def test_the_error_of_a_bracket_is_that_of_its_chances():
     assert floor.drawn_error(made, counts) == pytest.approx(float(exact))
 
 
-def test_the_error_of_five_quantiles_is_that_of_draws():
-    made = by_score("quantiles(1/4,1/2,3/4,30,40)", 1)
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
+def test_the_error_of_several_quantiles_is_that_of_draws(relation):
+    made = by_score("quantiles(1/4,1/2,3/4,30,40)", 1, relation)
     counts = floor.even_counts(40, 30)
     noise = checked_mechanism(made)
-    drawn = np.array([noise.draw(tuple(counts)) for _ in range(600)])
+    drawn = np.array([noise.draw(tuple(counts)) for _ in range(300)])
     upto = np.cumsum(counts)
     wanted = np.array([10, 20, 30])
     gaps = np.maximum(upto[drawn] - np.array(counts)[drawn] - wanted, 0)
@@ -362,3 +363,29 @@ def test_the_error_of_five_quantiles_is_that_of_draws():
     law = floor.joint_error(made, counts)
     assert abs(error.mean() - law) < 6 * error.std() / math.sqrt(len(error))
     assert abs(error.mean() - 1.5 * law) > 6 * error.std() / math.sqrt(len(error))
+
+
+def test_a_total_nobody_knows_costs_less_than_twice_the_level():
+    """Five quantiles under add-remove, beside the draw that holds to the number of people."""
+    counts = floor.even_counts(200, 150)
+    question = "quantiles(1/10,1/4,1/2,3/4,9/10,150,200)"
+    free = by_score(question, 1, "add-remove")
+    assert floor.joint_error(free, counts) < 0.65 * floor.joint_error(
+        by_score(question, 1), counts
+    )
+    # One step of totals for all people: a wrong total moves the quantiles.
+    free.totals = lambda people: range(people + 100, people + 101)
+    assert floor.joint_error(free, counts) > floor.joint_error(
+        by_score(question, 1), counts
+    )
+
+
+def test_five_quantiles_of_the_paper_are_ours_where_nobody_comes_or_goes():
+    """Two computations of one law: in integers with places in a value, and in floats."""
+    counts = [0, 3, 1, 0, 0, 2, 7, 0, 4, 3, 0, 0, 0, 5, 1, 2, 2, 0, 6, 4]
+    ranks = [0.1, 0.5, 0.9]
+    made = by_score("quantiles(1/10,1/2,9/10,20,4000)", 1)
+    known = floor_peers.joint_error("change-one", 1.0, ranks, counts)
+    assert floor.joint_error(made, counts) == pytest.approx(known, rel=1e-3)
+    # People who come and go move the cells by less than two.
+    assert floor_peers.joint_error("add-remove", 1.0, ranks, counts) < 0.99 * known

@@ -25,17 +25,35 @@ def grid_weights(made, taken):
     people = len(ends) - 2
     part = made.question.denominator
     tops = (0, *made.question.ranks, part)
+    totals, spare = wanted_totals(made, people)
     weights = Counter()
     points = range(2 * made.places * made.values)
     for chosen in itertools.combinations_with_replacement(points, len(made.ranks)):
         below = [0, *(sum(x <= p for x in ends[1:-1]) for p in chosen), people]
-        weight = 1
-        for cell in range(len(tops) - 1):
-            here = below[cell + 1] - below[cell]
-            steps = abs(part * here - (tops[cell + 1] - tops[cell]) * people)
-            weight *= made.level(int(steps))
+        weight = spare
+        for total in totals:
+            product = 1
+            for cell in range(len(tops) - 1):
+                here = below[cell + 1] - below[cell]
+                share = tops[cell + 1] - tops[cell]
+                product *= made.level(int(abs(part * here - share * total)))
+            weight += product
         weights[tuple(p // (2 * made.places) for p in chosen)] += weight
     return weights
+
+
+def wanted_totals(made, people):
+    """Return the totals of the theorem, and the spare weight."""
+    if made.neighbours != "add-remove":
+        return [people], 0
+    part = made.question.denominator
+    reach = math.ceil(Fraction(len(made.levels) - 1, part))
+    step = max(1, reach // 12)
+    near = range(people - reach, people + reach + 1)
+    rest = math.ceil(1 / (1 - 1 / made.ratio))
+    most = (made.levels[0] + rest) ** len(made.ranks) * (made.levels[-1] + rest)
+    spare = math.ceil(most / (part * (made.ratio - 1)))
+    return [total for total in near if total % step == 0], spare
 
 
 def joint_chances(made, counts):
@@ -188,12 +206,31 @@ def test_the_ends_of_a_small_group_hardly_disturb_its_median():
     assert made.value_chances(counts)[20] < alone - Fraction(1, 10)
 
 
-def test_less_noise_for_several_quantiles_is_found_out():
+@pytest.mark.parametrize(("relation", "steps"), [("change-one", 12), ("add-remove", 6)])
+def test_less_noise_for_several_quantiles_is_found_out(relation, steps):
     question = "quantiles(1/3,2/3,2,3)"
-    made = by_score(question, "12*ln(3/2)", "change-one")
-    allowed = Fraction(3, 2) ** 12
+    made = by_score(question, f"{steps}*ln(3/2)", relation)
+    allowed = Fraction(3, 2) ** steps
     made.ratio = Fraction(3, 2) ** 4
     assert worst_ratio(made, 2, 1) > allowed
+
+
+def test_the_spare_weight_covers_a_total_that_is_lost():
+    """A total goes when a person comes; tuples may have no more weight for it than is spare."""
+    made = by_score("quantiles(1/3,2/3,2,3)", "6*ln(3/2)", "add-remove")
+    part = made.question.denominator
+    reach = made.totals(0).stop - 1
+    assert part * reach >= len(made.levels) - 1
+    lost = [
+        math.prod(made.level(abs(part * here - total)) for here in people)
+        for total in (-reach, reach)
+        for people in itertools.product(range(4), repeat=3)
+        if abs(sum(people) - total) >= reach
+    ]
+    # The weight of a tuple may fall by this factor where one person comes.
+    fall = made.ratio**part
+    assert max(lost) <= made.spare * (fall - 1)
+    assert max(lost) > made.spare // 10**3 * (fall - 1)
 
 
 @pytest.mark.parametrize(
@@ -204,36 +241,41 @@ def test_less_noise_for_several_quantiles_is_found_out():
         ("quantiles(1/2,9/10,2,3)", (0, 0)),
     ],
 )
-def test_sums_over_slots_are_sums_over_all_tuples(question, counts):
-    made = by_score(question, 2)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_sums_over_slots_are_sums_over_all_tuples(question, counts, relation):
+    made = by_score(question, 2, relation)
     taken = [range(count) for count in counts]
-    ways = made.ways(np.diff(made.slot_ends(taken)).tolist())
-    total = sum(map(int.__mul__, ways.leave[-1], ways.cells[-1][::-1]))
-    assert total == sum(grid_weights(made, taken).values())
+    sizes = np.diff(made.slot_ends(taken)).tolist()
+    found = [made.ways(sizes, total).mass for total in made.totals(sum(counts))]
+    known = sum(found) + made.spare * made.tuple_count
+    assert known == sum(grid_weights(made, taken).values())
 
 
 @pytest.mark.parametrize(
-    ("question", "sampler", "counts"),
+    ("question", "relation", "sampler", "counts"),
     [
-        ("bracket(1/2,3,2,1)", BracketSampler, (3, 1, 2)),
-        ("quantiles(1/3,2/3,2,3)", JointSampler, (2, 1)),
-        ("quantiles(1/4,1/2,3/4,2,2)", JointSampler, (1, 1)),
+        ("bracket(1/2,3,2,1)", "change-one", BracketSampler, (3, 1, 2)),
+        ("quantiles(1/3,2/3,2,3)", "change-one", JointSampler, (2, 1)),
+        ("quantiles(1/4,1/2,3/4,2,2)", "change-one", JointSampler, (1, 1)),
+        ("quantiles(1/3,2/3,2,3)", "add-remove", JointSampler, (2, 1)),
+        ("quantiles(1/4,1/2,3/4,2,2)", "add-remove", JointSampler, (1, 1)),
     ],
 )
-def test_draws_follow_the_law(question, sampler, counts):
-    made = by_score(question, 3)
+def test_draws_follow_the_law(question, relation, sampler, counts):
+    made = by_score(question, 3, relation)
     law = chances(made, counts)
     assert sum(law.values()) == 1
     draws = sampler(made, counts)
-    drawn = Counter(draws.draw() for _ in range(4000))
+    many = 1000 if relation == "add-remove" else 4000
+    drawn = Counter(draws.draw() for _ in range(many))
     assert set(drawn) <= set(law)
-    likely = [values for values, chance in law.items() if chance > Fraction(1, 400)]
+    likely = [values for values, chance in law.items() if chance > Fraction(10, many)]
     rest = 1 - sum(law[values] for values in likely)
     seen = [*(drawn[values] for values in likely)]
-    expected = [float(4000 * law[values]) for values in likely]
+    expected = [float(many * law[values]) for values in likely]
     if rest:
-        seen.append(4000 - sum(seen))
-        expected.append(float(4000 * rest))
+        seen.append(many - sum(seen))
+        expected.append(float(many * rest))
     assert stats.chisquare(seen, expected).pvalue > 1e-6
 
 
@@ -300,9 +342,10 @@ def test_the_interval_holds_the_quantile_in_every_table(rank):
     assert least_coverage(narrow, 9) < level
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("question", ["bracket(1/2,3,2,1)", "quantiles(1/3,2/3,2,3)"])
-def test_the_promised_gap_is_kept(question):
-    made = by_score(question, 16)
+def test_the_promised_gap_is_kept(question, relation):
+    made = by_score(question, 16, relation)
     level = Fraction(4, 5)
     promised = made.promised_gap(level)
     at = {"bracket": [1], "quantiles": [0, 1]}[question.partition("(")[0]]
@@ -349,9 +392,9 @@ def test_five_quantiles_at_once_beat_five_draws():
 def mean_rank_error(made, taken):
     """Return the mean error of all ranks by the exact marginal laws, forwards and backwards."""
     sizes = np.diff(made.slot_ends(taken)).tolist()
-    ways = made.ways(sizes)
-    there = mirrored(made).ways(sizes[::-1])
     people = len(sizes) - 1
+    ways = made.ways(sizes, people)
+    there = mirrored(made).ways(sizes[::-1], people)
     many = len(made.ranks)
     errors = []
     for j, rank in enumerate(made.ranks):

@@ -14,11 +14,15 @@ above it and n in all:
     its ends, in proportion to the weights.
 ``quantiles(t_1/D,…,t_m/D,c,R)``
     Points p_1 <= … <= p_m of a grid with 2R points in each value, on which the people of a value
-    have different random places, R of them at most. With r_j people not above p_j, the weight is
-    the product of w_d over the m + 1 cells, ``d_j = |D·(r_j - r_{j-1}) - (t_j - t_{j-1})·n|`` with
-    ``r_0 = t_0 = 0``, ``r_{m+1} = n`` and ``t_{m+1} = D`` (Gillenwater, Joseph and Kulesza 2021).
-    Tuples are drawn in proportion to their weights (the exponential mechanism, McSherry and
-    Talwar 2007).
+    have different random places, R of them at most. With r_j people not above p_j, the weight for
+    a total N is the product of w_d over the m + 1 cells,
+    ``d_j = |D·(r_j - r_{j-1}) - (t_j - t_{j-1})·N|`` with ``r_0 = t_0 = 0``, ``r_{m+1} = n`` and
+    ``t_{m+1} = D``. Unless people only come and go, the total is n (Gillenwater, Joseph and
+    Kulesza 2021). If they do, nobody knows n: with w_L the last level, ``G = ⌈L/D⌉`` and
+    ``S = max(1, ⌊G/12⌋)``, the weight is the sum over the multiples N of S within G of n, plus
+    a spare one, the least integer that is at least
+    ``(w_0 + s)^m·(w_L + s)·q / (D·(p - q))`` with ``s = ⌈p/(p - q)⌉``. Tuples are drawn in
+    proportion to their weights (the exponential mechanism, McSherry and Talwar 2007).
 
 *Theorem.* Let one person move the levels of every tuple by at most M steps in all, and
 ``(p/q)^(2M) <= exp(ε)``. Then the draw is ε-private.
@@ -37,9 +41,18 @@ follow with w/W_v, and ``y = x·max W``. In a neighbouring table this is at leas
 changes by D. A largest one of distances, of which some have something subtracted and none is
 below 0, moves no further than they do.
 
-*M of quantiles.* A row that comes in cell a moves its d by at most ``D - T_a``, with
-``T_j = t_j - t_{j-1}``, and those of all others by T_j, which are together ``D - T_a``: so by
-``2·(D - min T)``. A row that changes leaves n alone and moves two cells by D each.
+*M of quantiles.* A row that changes leaves n alone and moves two cells by D each. With the total n
+a row that comes in cell a moves its d by at most ``D - T_a``, with ``T_j = t_j - t_{j-1}``, and
+those of all others by T_j, which are together ``D - T_a``: so by less than 2D.
+
+Where people only come and go M is D for each row. A row that comes, in cell a, moves for each
+total N only d_a, by D at most: with ``a = (p/q)^D`` the weight for N falls by at most a. One total
+may be lost, with ``|N - n| = G``, where all d are together at least ``D·|N - n| >= L``. There the
+weight is at most ``(w_0 + s)^m·(w_L + s)``, as ``w_d <= 2^bits·(q/p)^d + s <= w_d + s``, and of
+products of such numbers, log-convex in d, those are largest whose d are 0 but for one. So it is at
+most a - 1 spare ones, as ``a - 1 >= D·(p - q)/q``. What falls to a part 1/a and loses no more than
+a - 1 parts 1/a of the spare weight, which itself stays, falls to no less than 1/a in all. A row
+that leaves is the same read backwards.
 """
 
 from __future__ import annotations
@@ -77,7 +90,7 @@ def tuple_question(question: str, relation: str) -> TupleQuestion:
     16
     >>> tuple_question("quantiles(1/4,1/2,3/4,121,999,2)", "add-remove")
     TupleQuestion(is_bracket=False, ranks=(1, 2, 3), denominator=4, values=121, sizes=(999,),
-                  steps=24)
+                  steps=16)
     """
     size = r"([1-9][0-9]{0,8})"
     rank = r"[1-9][0-9]{0,4}/[1-9][0-9]{0,4}"
@@ -107,15 +120,14 @@ def tuple_question(question: str, relation: str) -> TupleQuestion:
     whole_part = math.lcm(*(share.denominator for share in shares))
     need(whole_part <= 10_000, "question: ranks are multiples of 1/10000 or coarser")
 
-    # M in the two cases of the docstring above; the steps are 2M.
+    # M as in the docstring above; the steps are 2M.
     tops = [int(share * whole_part) for share in ends]
-    cells = [high - low for low, high in pairwise(tops)]
     if relation != "add-remove":
         moves = whole_part if is_bracket else 2 * whole_part
     elif is_bracket:
-        moves = max(cells)
+        moves = max(high - low for low, high in pairwise(tops))
     else:
-        moves = 2 * (whole_part - min(cells))
+        moves = whole_part
     return TupleQuestion(
         is_bracket, tuple(tops[1:-1]), whole_part, values, sizes, 2 * moves * rows
     )
@@ -126,7 +138,7 @@ class TupleWeights(SteppedWeights):
     """The levels that weights of tuples are made of."""
 
     kind = "tuples"
-    fields: ClassVar = {"bits": whole(40, 1024)}
+    fields: ClassVar = {"bits": whole(40, 1200)}
     parse = staticmethod(tuple_question)
 
     def proved_for(self, whose: str) -> str:
