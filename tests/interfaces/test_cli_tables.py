@@ -201,6 +201,15 @@ def test_an_error_that_is_wanted_is_kept_by_every_table():
     assert max(less.questions[0].parts[0].errors) > 20
 
 
+def test_an_error_of_a_cube_takes_less_epsilon_than_the_mean_square_would():
+    # All tables shall keep it: what is measured is chosen for the largest error, not the mean.
+    cube = "select sex, region, age, count(*) as n from people group by cube (sex, region, age)"
+    (question,) = plan([QuestionSpec(cube, error=Fraction(30))]).questions
+    assert max(question.parts[0].errors) <= 30
+    (mean,) = plan([cube], epsilon=question.epsilon).questions
+    assert max(mean.parts[0].errors) > 30 * 1.1
+
+
 def test_asked_again_the_job_is_the_same_and_paid_once():
     first = tr.ask(CUBE, epsilon="1/2", key="monday", facts="tightrope.toml")
     second = tr.ask(CUBE, epsilon="1/2", key="monday", facts="tightrope.toml")

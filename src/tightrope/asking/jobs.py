@@ -183,7 +183,10 @@ def _for_largest(jobs: Sequence[Unplanned]) -> list[Unplanned]:
 
 def _alone(view: View, shapes: Sequence[Shape]) -> Unplanned:
     error = view.spec.error
-    return Unplanned((view,), tuple(shapes), () if error is None else (error,))
+    if error is None:
+        return Unplanned((view,), tuple(shapes))
+    keeping = tuple(shape.keeping(error) for shape in shapes)
+    return Unplanned((view,), keeping, (error,))
 
 
 def _joined(job: Sequence[tuple[View, Tables]], whole: bool) -> Unplanned:

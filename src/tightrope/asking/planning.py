@@ -18,7 +18,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -1012,12 +1012,13 @@ def _least(
                 "see what an ε promises with --dry-run"
             )
 
-    def suffices(level: Epsilon) -> bool:
-        each = level.scaled(Fraction(1, len(shapes)))
-        # Lazily: the first part that is too wide ends the test.
+    @cache
+    def excess(place: int) -> Fraction:
+        """Return how many times larger than wanted the errors are, at most."""
+        each = Epsilon.of(levels[place]).scaled(Fraction(1, len(shapes)))
         parts = (_planned(shape, each, confidence, progress) for shape in shapes)
-        return all(
-            x <= most
+        return max(
+            x / most
             for part in parts
             for x, most in zip(part.errors, itertools.cycle(wanted), strict=False)
         )
@@ -1032,11 +1033,12 @@ def _least(
     # All numbers of three digits; the usual noise tells where to look.
     digits = (Fraction(n, 10**k) for k in range(6, 0, -1) for n in range(100, 1000))
     levels = [level for level in digits if level <= LARGEST_UNBOUNDED]
-    # Our noise is about as good as the usual one, so its level is a good first guess.
+    # Errors fall about as 1/ε: those at the level of the usual noise tell where to look.
     start = bisect.bisect_left(levels, True, key=usual_suffices)
-    found = galloping_search(
-        lambda place: suffices(Epsilon.of(levels[place])), len(levels), start
-    )
+    for _ in range(3):
+        here = min(start, len(levels) - 1)
+        start = bisect.bisect_left(levels, levels[here] * excess(here))
+    found = galloping_search(lambda place: excess(place) <= 1, len(levels), start)
     if found == len(levels):
         raise InputError(
             f"no ε up to {LARGEST_UNBOUNDED} keeps an error of {float(error):g}: allow a larger one"

@@ -362,13 +362,15 @@ class _Convolution:
             coefficients += [g.coefficient for g in groups if g.coefficient]
         step, size = _grid(coefficients, high - low, bool(hard))
         rounded = sum((a / step).denominator > 1 for a in coefficients)
-        spectrum = np.ones(size, np.complex128)
+        # Laws are real: half of their spectrum says the other half.
+        half = size // 2 + 1
+        spectrum = np.ones(half, np.complex128)
         for term in terms:
             places = _on_grid(term.coefficient, term.numbers, step, size)
-            spectrum *= np.fft.fft(np.bincount(places, term.masses, size))
+            spectrum *= np.fft.rfft(np.bincount(places, term.masses, size))
         for groups in hard:
-            spectrum *= _joint_spectrum(groups, step, size)
-        masses = np.fft.ifft(spectrum).real
+            spectrum *= _joint_spectrum(groups, step, size)[:half]
+        masses = np.fft.irfft(spectrum, size)
         first = math.floor(low / step)
         places = np.arange(first, first + size)
         masses = masses[places % size]

@@ -661,6 +661,10 @@ class Shape:
         """Return the shape with its δ, where it needs one."""
         return self
 
+    def keeping(self, error: Fraction) -> Shape:
+        """Return the shape planned for an error that all of its numbers shall keep."""
+        return self
+
     def for_largest(self) -> Shape | None:
         """Return the shape planned for its largest margin, if it has several tables."""
         return None

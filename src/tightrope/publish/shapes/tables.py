@@ -452,6 +452,13 @@ class Tables(Shape, kind="tables"):
             shares=tuple(table.share for table in best.measured),
         )
 
+    def keeping(self, error: Fraction) -> Tables:
+        """Return the shape planned for an error that all of its tables shall keep."""
+        if len(self.sets) == 1:
+            return self
+        weight = (self.step / error) ** 2
+        return replace(self, weights=(weight,) * len(self.sets), evenly=True)
+
     def for_largest(self) -> Tables | None:
         """Return the shape planned for its largest margin, if it has several tables."""
         return replace(self, largest=True) if len(self.sets) > 1 else None
