@@ -466,6 +466,28 @@ def test_a_median_has_an_interval_of_values_and_a_mean_an_error_before_it_is_pai
     assert "people from the median (95 %)" in shown
 
 
+def test_a_median_without_its_interval_is_drawn_by_itself(run):
+    sql = "select sex, median(age) as middle, count(*) as n from people group by sex"
+    asked = ("ask", sql, "--epsilon", "4", "--json")
+    own = run(*asked, "--point", "--dry-run").data["questions"][0]["questions"]
+    both = run(*asked, "--dry-run").data["questions"][0]["questions"]
+    queries = [part["queries"][0].partition("(")[0] for part in (own[0], both[0])]
+    assert queries == ["quantile", "bracket"]
+    assert own[1] == both[1]
+    row = run(*asked, "--point").data["rows"][0]
+    assert 20 <= row["middle"]["value"] <= 60
+    assert row["middle"]["low"] is None
+    assert "people from the median" in row["middle"]["note"]
+    assert row["n"]["low"] is not None
+
+
+@pytest.mark.parametrize("what", ["count(*)", "quantile(age, 0.25), median(age)"])
+def test_what_has_no_interval_of_values_is_not_asked_for_without_one(run, what):
+    refused = run("ask", f"select {what} from people", "--epsilon", "1", "--point")
+    assert refused.code == 2
+    assert "--point is for a median or a quantile by itself" in refused.err
+
+
 def test_an_error_that_depends_on_the_data_cannot_be_asked_for(run):
     """A median is off by so many people, which may be any number of years."""
     for what in ("median(age)", "mode(region)"):

@@ -429,6 +429,7 @@ def ask(
     simultaneous: bool = False,
     whole: bool = False,
     largest: bool = False,
+    point: bool = False,
     relative_error: float | Fraction | str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Answer:
@@ -474,6 +475,8 @@ def ask(
     largest
         Whether tables of one job are planned for the smallest largest margin of a table, not for
         the smallest mean square error.
+    point
+        Whether a median or quantile is drawn without an interval, which makes it nearer.
     relative_error
         On a frozen table: sharpen the answer step by step until its intervals are within this share
         of the published numbers, such as ``"5%"``; ε is the limit, and what is not needed of it is
@@ -498,7 +501,7 @@ def ask(
         epsilon=epsilon, confidence=confidence, data=data, facts=facts, ledger=ledger,
         budget=budget, columns=columns, population=population, neighbours=neighbours, user=user,
         delta=delta, series=series, simultaneous=simultaneous, whole=whole, largest=largest,
-        key=key, relative_error=relative_error, progress=progress,
+        point=point, key=key, relative_error=relative_error, progress=progress,
     )  # fmt: skip
     return ask_all(made)[0]
 
@@ -521,6 +524,7 @@ def plan(
     simultaneous: bool = False,
     whole: bool = False,
     largest: bool = False,
+    point: bool = False,
     key: str | None = None,
     levels: Sequence[Level] = (),
     relative_error: float | Fraction | str | None = None,
@@ -570,6 +574,8 @@ def plan(
             read.append(read_shapes(one.sql, known, dialect_of(place)))
     # Everything below depends on the SQL and the facts alone: no row is read.
     shapes = _with_delta([_merged(found) for found in read], delta_of(delta))
+    if point:
+        shapes = _without_intervals(shapes)
     views = [
         View(k, spec, mine[0], tuple(title for one in read[k] for title in one.titles))
         for k, (spec, mine) in enumerate(zip(asked, shapes, strict=True))
@@ -965,6 +971,19 @@ def _merged(shapes: Sequence[Shape]) -> list[Shape]:
         else:
             merged[place] = joined[place] or shape
     return merged
+
+
+def _without_intervals(shapes: Sequence[Sequence[Shape]]) -> list[list[Shape]]:
+    """Return the shapes, those of one quantile drawn without its interval."""
+    found = [[one.for_point() for one in mine] for mine in shapes]
+    if not any(one is not None for mine in found for one in mine):
+        raise InputError(
+            "--point is for a median or a quantile by itself: leave it out"
+        )
+    return [
+        [one or shape for one, shape in zip(mine, known, strict=True)]
+        for mine, known in zip(found, shapes, strict=True)
+    ]
 
 
 def _per_number_confidence(shapes: Sequence[Shape], confidence: Fraction) -> Fraction:

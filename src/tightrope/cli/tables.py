@@ -265,6 +265,7 @@ def ask(
     registry: Path | None = None,
     whole: bool = False,
     largest: bool = False,
+    point: bool = False,
     tables: Path | None = None,
     synthetic: Path | None = None,
 ) -> None:
@@ -315,6 +316,8 @@ def ask(
     largest
         For several tables of counts: plan for the smallest largest margin of a table, not for the
         smallest mean square error.
+    point
+        For a median or quantile: the value alone, without an interval, which would move it.
     tables : FILE
         Write the numbers as .csv, .parquet or .xlsx. Several tables are one file each, named by
         their columns, or one sheet each of a spreadsheet.
@@ -409,7 +412,7 @@ def ask(
             ledger=ledger, budget=budget, columns=columns, population=population,
             neighbours=neighbours, user=user, delta=delta, series=series,
             simultaneous=simultaneous, whole=whole or synthetic is not None,
-            largest=largest, key=key if file is None else None,
+            largest=largest, point=point, key=key if file is None else None,
             levels=[] if levels is None else levels.split(","),
             relative_error=relative_error, progress=report_progress,
         )  # fmt: skip

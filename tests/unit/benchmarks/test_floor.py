@@ -349,6 +349,14 @@ def test_the_error_of_a_bracket_is_that_of_its_chances():
     assert floor.drawn_error(made, counts) == pytest.approx(float(exact))
 
 
+def test_the_error_of_a_quantile_by_itself_is_that_of_its_chances():
+    made = by_score("quantile(1/4,5)", 1)
+    counts = [3, 1, 0, 2, 4]
+    gaps = made.gaps(counts).tolist()
+    exact = sum(p * gap for p, gap in zip(made.chances(counts), gaps, strict=True)) / 4
+    assert floor.score_error(made, counts) == pytest.approx(float(exact))
+
+
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_the_error_of_several_quantiles_is_that_of_draws(relation):
     made = by_score("quantiles(1/4,1/2,3/4,30,40)", 1, relation)

@@ -669,6 +669,10 @@ class Shape:
         """Return the shape planned for its largest margin, if it has several tables."""
         return None
 
+    def for_point(self) -> Shape | None:
+        """Return the shape drawn without an interval, if that makes its value nearer."""
+        return None
+
     # -- the compiled query ---------------------------------------------------------------
 
     def row_places(self) -> list[Any]:

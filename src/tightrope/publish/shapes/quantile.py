@@ -131,6 +131,10 @@ class Quantile(Shape, kind="quantile"):
         """Draw a quantile with its interval."""
         return replace(self, room=(1, 1))
 
+    def for_point(self) -> Shape | None:
+        """Draw a quantile by itself: several of them have no intervals anyway."""
+        return replace(self, room=None) if len(self.drawn_ranks) == 1 else None
+
     def absorb(self, other: Shape) -> Shape | None:
         """Return the shape with a quantile of the same rows, which is drawn together with it."""
         same = ("table", "axes", "part", "people", "where", "column")
