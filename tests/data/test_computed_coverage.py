@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from tests.data.conftest import least_held
 
 from tightrope.asking.planning import plan
 from tightrope.publish import parse_facts
@@ -17,8 +18,6 @@ from tightrope.publish.sql_writer import Opened, compiled
 
 #: How many releases; CI draws 400, and TIGHTROPE_RELEASES=10000 as many as the other intervals.
 RELEASES = int(os.environ.get("TIGHTROPE_RELEASES", "400"))
-#: A share of 0.95 is 5 standard deviations above this once in three million series.
-LEAST = 0.95 - 5 * (0.95 * 0.05 / RELEASES) ** 0.5
 
 FACTS = """
 [tables.people]
@@ -150,4 +149,4 @@ def test_computed_intervals_hold_the_truth(sql, near, tmp_path):
                     float(number.low) - 1e-9 <= true <= float(number.high) + 1e-9
                 )
                 held[name, place] += inside
-    assert min(held.values()) >= LEAST * RELEASES, held
+    assert min(held.values()) >= least_held(RELEASES), held

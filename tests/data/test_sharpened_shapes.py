@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
+from tests.data.conftest import least_held
 
 from tightrope.asking import ask
 from tightrope.asking.planning import plan
@@ -72,8 +72,6 @@ REFUSED = {
 RELATIONS = ["change-one", "add-remove", "either"]
 LEVELS = ["0.5", "1", "2"]
 CHAINS = 10_000
-#: A share of 95 % of 10,000 chains is below this with a probability of one in a million.
-LEAST = int(binom.ppf(1e-6, CHAINS, 0.95))
 
 
 @pytest.fixture(autouse=True)
@@ -216,7 +214,7 @@ def test_intervals_of_sharpened_means_by_group_hold(near, tmp_path):
                 ]
                 held[name] = np.add(held[name], inside)
         assert set(told) == set(truth)
-        assert min(map(min, held.values())) >= LEAST, held
+        assert min(map(min, held.values())) >= least_held(CHAINS), held
 
 
 def test_found_groups_are_paid_once_and_not_sharpened(tmp_path):
