@@ -545,6 +545,21 @@ def test_selects_about_the_same_rows_are_one_job(run, neighbours):
     assert "plan" not in ages
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["age < 3 and 1 <= p.age", "p.age between 1 and 2", "not (age < 1 or age > 2)"],
+)
+def test_one_where_in_two_spellings_is_one_job(where):
+    first = (
+        "select sex, count(*) as n from people where age >= 1 and age <= 2 group by sex"
+    )
+    second = (
+        f"select region, count(*) as n from people as p where {where} group by region"
+    )
+    (job,) = plan([first, second], epsilon=1).questions
+    assert len(job.views) == 2
+
+
 def test_rows_in_no_declared_class_are_counted_in_every_table(run):
     with Path("people.csv").open("a") as file:
         file.write("1,x,north\n" * 1000)

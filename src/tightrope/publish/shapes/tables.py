@@ -42,6 +42,7 @@ from tightrope.publish.shapes.base import (
 )
 from tightrope.publish.shapes.count import Count
 from tightrope.publish.sql_pieces import conjuncts
+from tightrope.publish.sql_rows import rows_chosen
 from tightrope.queries import Neighbours
 from tightrope.tables import (
     ADD_REMOVE,
@@ -222,14 +223,21 @@ class Tables(Shape, kind="tables"):
         ]
         return (
             # Other rows, other people: their tables are not margins of one table.
-            (self.table, self.where, self.part)
-            == (first.table, first.where, first.part)
+            (self.table, self.rows_chosen, self.part)
+            == (first.table, first.rows_chosen, first.part)
             and not any(member.after.selects for member in members)
             and len(axes) <= MOST_JOINT_AXES
             and sum(member.answered for member in members) <= MOST_NUMBERS
             and not any(OTHER in axis.classes for axis in axes)
             and (self.table.person is None or all(x == open_axes[0] for x in open_axes))
         )
+
+    @cached_property
+    def rows_chosen(self) -> frozenset[Any]:
+        """What WHERE demands of a row, however it is written."""
+        columns = self.table.columns.items()
+        whole = {name for name, column in columns if column.type == "integer"}
+        return rows_chosen(self.where, whole)
 
     @classmethod
     def joined(cls, members: Sequence[Tables]) -> tuple[Tables, list[Tables]]:
