@@ -717,6 +717,81 @@ data = encode(header, sections | {"prices": np.zeros(6, np.int64)}, 6)
 """,
         False,
     ),
+    "sixteen counts of one person by 400 levels": (
+        """
+levels = [*range(400, 0, -1)]
+header["query"] = "counts(1,16)"
+header["weights"] = {"kind": "levels", "bits": 90, "levels": levels, "steps": [1] * 16, "rest": 0}
+data = encode(header, {"factors": np.ones(1 << 16, np.int64)}, 1 << 16)
+""",
+        False,
+    ),
+    "the gains of an attacker on a tree": (
+        """
+n, actions, bits = 500, 530, 400
+header |= {"query": f"path({n})", "ratios": ["2"], "outputs": ["x"], "bound": "0"}
+header["weights"] = {"kind": "dense", "bits": 0, "outputs": 1}
+header["consumer"] = {
+    "prior": {"kind": "uniform"}, "support": None, "loss": {"kind": "binary"}, "remapped": True
+}
+gain, unit = (1 << 510) - 3, (1 << 1023) - 1
+attacker = {"kind": "listed", "actions": actions, "denominator": unit}
+header["limit"] = {"limited": "loss", "most": "1", "attacker": attacker}
+header["limit"]["vulnerability"] = str(Fraction(gain * n, unit))
+header["expected_loss"] = str(Fraction(n - 1, n))
+header["certificate"] = {"kind": "tree", "bits": bits, "weight": 0}
+choices = np.full((n, actions), (1 << bits) // actions, object)
+choices[:, 0] += (1 << bits) - choices.sum(axis=1)
+sections = {"weights": np.ones(n, np.int64), "guess_of": np.zeros(1, np.int64)}
+sections |= {"prices": np.zeros(n, np.int64), "places": np.zeros(n, np.int64)}
+sections |= {"attack": np.full(n * actions, gain, object), "choices": choices.ravel()}
+data = encode(header, sections, n)
+""",
+        False,
+    ),
+    "a clique of 200 with weights of 480 bits and a ratio of 1,290 digits": (
+        """
+n, outputs = 200, 550
+header["query"], header["epsilon"] = f"clique({n})", {"multiple": "1", "base": None}
+i, h = np.triu_indices(n, 1)
+header |= {"query": None, "outputs": list(range(outputs))}
+header["graph"] = {"nodes": n, "labels": None, "edges": len(i), "lengths": ["1", "2"]}
+ratio = Fraction(10**1289 * 1001 // 1000 + 1, 10**1289 + 1)
+header["ratios"] = [str(ratio)] * 2
+header["weights"] = {"kind": "dense", "bits": 480, "outputs": outputs}
+weights = np.full(n * outputs, (1 << 480) // outputs, object)
+weights[:n] += (1 << 480) % outputs
+length = np.arange(len(i)) % 2
+sections = {"edges": np.stack([i, h], 1), "edge_lengths": length, "weights": weights}
+data = encode(header, sections, n)
+""",
+        False,
+    ),
+    "what exceeds a ratio of 1,290 digits by δ": (
+        """
+n = 1000
+ratio = Fraction(10**1289 * 1001 // 1000 + 1, 10**1289 + 1)
+header |= {"query": f"path({n})", "ratios": [str(ratio)], "delta": "1/1000"}
+header["epsilon"] = {"multiple": "1", "base": None}
+header["weights"] = {"kind": "dense", "bits": 480, "outputs": n}
+weights = np.full(n * n, (1 << 480) // n, object)
+weights[:n] += (1 << 480) % n
+data = encode(header, {"weights": weights}, n)
+""",
+        False,
+    ),
+    "two million levels of a ratio of 1,290 digits": (
+        """
+ratio = Fraction(10**1289 * 601 // 600 + 1, 10**1289 + 1)
+layers = {"bits": 3960, "start": 1 << 3900}
+header |= {"query": "count(10000000)", "ratios": [str(ratio)]}
+header["epsilon"] = {"multiple": "1", "base": None}
+header["weights"] = {"kind": "sharpened", "core": 0, "coarse": layers | {"ratio": str(ratio)}}
+header["weights"] |= layers
+data = encode(header, {}, 1)
+""",
+        False,
+    ),
     "more answers than a machine can number": (
         """
 header["query"] = "databases(31,4)"
@@ -747,6 +822,22 @@ def test_work_is_bounded_before_it_starts(name, request):
     assert memory < 2 << 20, done.stdout  # in KiB
     # Work that is not charged, or for too little, is what all such files were made of.
     assert seconds < 3 * charged + 3, done.stdout
+
+
+def test_the_kernel_of_a_finer_draw_is_charged_by_the_length_of_its_ratio(count):
+    """Squares of a ratio of 1,290 digits, 300,000 times."""
+    ratio = str(Fraction(10**1289 * 1001 // 1000 + 1, 10**1289 + 1))
+    layers = {"bits": 330, "start": 1 << 300}
+    told = {"query": "count(10000000)", "ratios": [ratio], "outputs": None}
+    told["epsilon"] = {"multiple": "1", "base": None}
+    told["weights"] = {
+        "kind": "sharpened",
+        "core": 0,
+        "coarse": layers | {"ratio": ratio},
+    }
+    told["weights"] |= layers
+    said = verify(encode(unpack(count)[0] | told, {}, 1)).reasons
+    assert said[0].startswith("too large: the kernel of a finer draw")
 
 
 # -- certificates and windows where they mean nothing -------------------------------------------

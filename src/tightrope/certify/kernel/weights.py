@@ -119,7 +119,7 @@ class Weights(AnyWeights):
         n = self.graph.nodes
         each = np.full(n, self.total if consumer.binary else 0, object)
         work = 1 if consumer.binary else n * self.outputs * consumer.effort
-        need_work("adding up the losses", work, 150)
+        need_work("adding up the losses", work, 300)
         for start, block in self.columns():
             guesses = consumer.guess_of[start : start + block.shape[1]]
             if consumer.binary:
@@ -167,13 +167,16 @@ class DenseWeights(Weights):
         """Yield the first row with another sum, and the first breach of privacy."""
         graph = self.graph
         # Products below 2^93 are compared in two limbs of int64; wider ones as Python integers.
-        narrow = self.bits <= 62 and max(max(r) for r in self.ratios) <= MASK
+        largest = max(max(r) for r in self.ratios)
+        narrow = self.bits <= 62 and largest <= MASK
         each = 2 * len(graph.edges) if graph.form == "list" else 2 * graph.nodes
         for size, width in graph.sides:
             # A minimum over a window of width w takes about log2(w) passes.
             each += graph.nodes * (2 + min(width, size).bit_length()) // 2
         steps = (each + graph.nodes) * self.outputs
-        need_work("comparing neighbours", steps, 14 if narrow else 250)
+        wide = self.bits + largest.bit_length()  # bits of a product
+        each = 14 if narrow else 250 + wide**2 / 3e4
+        need_work("comparing neighbours", steps, each)
         blocks = -(-self.outputs * graph.nodes // CHUNK)
         need_work("comparing edges of many lengths", len(self.ratios) * blocks, 50_000)
         relaxed = self.file.header["delta"] is not None
@@ -233,12 +236,12 @@ def exceeds(a: Array, b: Array, p: int, q: int) -> Array:
 def compared(
     graph: Graph, block: Array
 ) -> Iterator[tuple[int, Array | None, Array, Array, int]]:
-    """Yield what must not exceed what, a few million numbers at a time.
+    """Yield what must not exceed what, a million numbers at a time.
 
     Each piece has the number of its first column, the arcs that its rows are (``None`` where every
     row is compared with the smallest one near it), both sides, and which ratio binds them.
     """
-    together = 1 << 21
+    together = CHUNK
     if graph.form != "list":
         step = max(1, together // len(block))
         for first in range(0, block.shape[1], step):

@@ -204,9 +204,16 @@ def box_sums(
     if mass >> 62 or max(falls, default=0) >> 62:
         need(len(sides) == 1, "the factors are too large")
         return far_sums(levels, steps[0], z, np.zeros(z.size, np.int64), 0)
-    held = 24 * prod(size + 1 for size, _ in sides) + 120 * z.size
-    need_work("the sums of all rows", len(levels) * z.size, 3 * len(sides) + 5, held)
-    table = z.astype(np.int64).reshape([size for size, _ in sides])
+    sizes = [size for size, _ in sides]
+    held = 24 * prod(size + 1 for size in sizes) + 120 * z.size
+    # Numbers after each axis: a table of 2 × … × 2 answers has far more entries than answers.
+    cut = [
+        prod(sizes[:k]) * prod(n + 1 for n in sizes[k:])
+        for k in range(1, len(sizes) + 1)
+    ]
+    each = 3 * sum(cut) + 5 * z.size + 4000 * (1 + len(sizes))
+    need_work("the sums of all rows", len(levels) * each, 1, held)
+    table = z.astype(np.int64).reshape(sizes)
     # Summed-area table: the sum over any box is a difference of 2^k entries.
     for axis in range(table.ndim):
         sums = np.cumsum(table, axis)
@@ -235,7 +242,7 @@ def box_sums(
             carried = (low >> 31) + (middle & MASK), (middle >> 31) + (top & MASK)
             added = (low & MASK, *carried, top >> 31)
             limbs = [limb + more for limb, more in zip(limbs, added, strict=True)]
-        nodes = len(first) * prod(size for size, _ in sides[1:])
+        nodes = len(first) * prod(sizes[1:])
         # Σ limb_j·2^(31j), by Horner's rule in Python integers.
         total = np.broadcast_to(limbs[3], nodes).astype(object)
         for limb in reversed(limbs[:3]):
@@ -356,10 +363,11 @@ def falling_levels(
     """
     p, q, step = ratio.numerator, ratio.denominator, len(first)
     # About bits·ln 2/ln(p/q) levels; ln(p/q) ≈ p/q - 1 for the small ε where it matters.
-    many = min(most, int(step * first[0].bit_length() / max(p / q - 1, 1e-9)) + 1)
-    need_work(
-        "the levels of a rule", many, 500, many * (first[0].bit_length() // 8 + 40)
-    )
+    bits = first[0].bit_length()
+    many = min(most, int(step * bits / max(p / q - 1, 1e-9)) + 1)
+    # A level is multiplied and divided by numbers of any length.
+    each = 500 + bits * (p.bit_length() + 150) // 600
+    need_work("the levels of a rule", many, each, many * (bits // 8 + 40))
     levels = [*first]
     while len(levels) <= most:
         levels.append(-(-levels[-step] * q // p))

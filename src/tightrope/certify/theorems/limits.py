@@ -104,8 +104,9 @@ class LimitedCosts(StatedConsumer):
         self.parts = consumer.prior_total
         attacker = self.limit["attacker"]
         rows = attacker.get("actions", 1)
-        work = rows * self.n * max(self.guesses, consumer.outputs)
-        need_work("the gains of the attacker", work, 150, 120 * rows * self.n)
+        # Once for each output, and for each guess where its costs are used: on a tree twice.
+        work = rows * self.n * (consumer.outputs + 2 * self.guesses)
+        need_work("the gains of the attacker", work, 200, 120 * rows * self.n)
         if attacker["kind"] == "listed":
             self.parts = attacker["denominator"]
             listed = self.file.section("attack").astype(object)

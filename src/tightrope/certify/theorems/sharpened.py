@@ -99,6 +99,10 @@ class SharpenedWeights(LatticeWeights):
         need(len(v) > 1, "the coarse noise has too few bits")
         p = self.ratio.numerator
         q = self.ratio.denominator
+        wide = p.bit_length()
+        # Here squares of the ratio times a level; in `faults` it times what is left over.
+        each = 2000 + wide * (self.bits + wide) // 300
+        need_work("the kernel of a finer draw", len(v) + self.reach, each)
         unit = (p * p - q * q) * self.levels[0]
         # v(-1) = v(1) by symmetry, and v is 0 beyond its last level.
         around = zip([v[1], *v], v, [*v[1:], 0], strict=False)

@@ -63,8 +63,13 @@ class Slack(Option):
         nodes = weights.graph.nodes
         delta = weights.file.header["delta"]
         need(weights.graph.is_path, "δ is for answers in a row")
-        need_work("adding up what exceeds the ratio", nodes * weights.outputs, 1000)
         p, q = weights.ratios[0]
+        many = nodes * weights.outputs
+        wide = weights.bits + p.bit_length()
+        # Two products, their difference and what of it is above 0, in both directions.
+        held = min(many, 1 << 20) * wide // 2
+        work = "adding up what exceeds the ratio"
+        need_work(work, many, 1000 + wide * wide // 4000, held)
         for step in (1, -1):
             over = np.zeros(nodes - 1, object)
             for _, block in weights.columns():
