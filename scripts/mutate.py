@@ -29,6 +29,7 @@ import itertools
 import multiprocessing
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -47,8 +48,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tightrope"
 STATE = ROOT / ".mutation"
 ROOMS = ("certify", "publish", "accounting", "asking")
-# Only what runs these rooms and is quick: the rooms of mathematics, browsers, Spark and killed
-# processes take hours, and notice few mutants that nothing else does.
+# Only what runs these rooms and is quick: the rooms of mathematics, browsers, Spark, killed
+# processes and simulated coverage take hours, and notice few mutants that nothing else does.
 SUITES = (
     *(f"src/tightrope/{room}" for room in ROOMS),
     *(f"tests/unit/{room}" for room in ROOMS),
@@ -89,7 +90,6 @@ SUITES = (
         f"tests/data/test_{name}.py"
         for name in (
             "contributions",
-            "coverage",
             "found_groups",
             "hostile_rows",
             "identities",
@@ -107,8 +107,10 @@ SUITES = (
 FURTHER_TESTS = {"publish": "data"}
 MOST_SECONDS = 60.0  # recorded for the tests of one mutant; the farthest are left out
 HEAD_START = (
-    60.0  # seconds beyond twice the recorded ones before a mutant counts as hanging
+    60.0  # processor seconds beyond twice the recorded ones, before a mutant hangs
 )
+WAITING = 10  # a trial that waits may take so many times that, by the clock
+MOST_MEMORY = 8 << 30  # bytes of addresses for a trial
 NO_TESTS = 5  # pytest's status when it collected nothing
 UNCOPIED = (".git", ".venv", ".mutation", ".hypothesis", "site", "node_modules")
 
@@ -215,7 +217,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true", help="record the coverage anew")
     parser.add_argument("--retry", type=Path, help="what an earlier run printed")
     options = parser.parse_args()
-    tests = RecordedTests.read(fresh=options.fresh)
+    tests = RecordedTests.read(options.fresh, options.workers)
     os.environ["OPENBLAS_NUM_THREADS"] = (
         "1"  # a process with threads must not be forked
     )
@@ -353,21 +355,21 @@ class RecordedTests:
     seconds: dict[str, float]
 
     @classmethod
-    def read(cls, fresh: bool) -> RecordedTests:
-        """Read what was recorded, after recording it if there is nothing yet."""
+    def read(cls, fresh: bool, workers: int) -> RecordedTests:
+        """Read what was recorded, after recording what is not there yet."""
         import coverage
 
         data_file = STATE / "coverage"
         durations = STATE / "durations"
-        if fresh or not data_file.exists():
+        if fresh:
             shutil.rmtree(STATE, ignore_errors=True)
-            STATE.mkdir()
-            record(data_file, SUITES)
+        STATE.mkdir(exist_ok=True)
+        durations.touch()
         # A name that pytest no longer knows would make it fail, which is no verdict on a mutant.
         present = collected()
         added = present - set(read_durations(durations))
         if added:
-            record(data_file, sorted(added))
+            record(data_file, added, workers)
         seconds = {
             name: duration
             for name, duration in read_durations(durations).items()
@@ -420,20 +422,41 @@ class RecordedTests:
         ]
 
 
-def record(data_file: Path, tests: Iterable[str]) -> None:
+def record(data_file: Path, tests: Iterable[str], workers: int) -> None:
     """Run tests once and add to the record which of them executes which line."""
-    settings = STATE / "coveragerc"
+    import coverage
+
+    print("recording which test executes which line (some minutes, once)", flush=True)
+    # Tests of one file share what it sets up.
+    files = itertools.groupby(sorted(tests), lambda test: test.partition("::")[0])
+    parts: list[list[str]] = [[] for _ in range(workers)]
+    for number, (_, of_file) in enumerate(files):
+        parts[number % workers].extend(of_file)
+    with ThreadPoolExecutor(workers) as pool:
+        written = list(pool.map(record_part, range(workers), parts))
+    whole = coverage.CoverageData(basename=str(data_file))
+    for part_file in filter(Path.exists, written):
+        part = coverage.CoverageData(basename=str(part_file))
+        part.read()
+        whole.update(part)
+        part_file.unlink()
+    whole.write()
+
+
+def record_part(number: int, tests: list[str]) -> Path:
+    """Record some of the tests in a process of its own; return the file that it writes."""
+    written = STATE / f"coverage-{number}"
+    settings = STATE / f"coveragerc-{number}"
     # Relative names, so that a record may be taken along into another checkout.
     settings.write_text(
         f"[run]\nsource = {','.join(str(PACKAGE / room) for room in ROOMS)}\n"
-        f"data_file = {data_file}\ncore = ctrace\n"
+        f"data_file = {written}\ncore = ctrace\n"
         "relative_files = true\n",
         encoding="utf-8",
     )
-    print("recording which test executes which line (some minutes, once)", flush=True)
-    names = STATE / "names"
+    names = STATE / f"names-{number}"
     names.write_text("\n".join(tests), encoding="utf-8")
-    command = [sys.executable, "-m", "coverage", "run", "-a", f"--rcfile={settings}"]
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
     options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "scripts.mutate"]
     subprocess.run(
         [*command, *options, f"@{names}"],
@@ -441,6 +464,7 @@ def record(data_file: Path, tests: Iterable[str]) -> None:
         env=environment(ROOT),
         check=False,
     )
+    return written
 
 
 def read_durations(path: Path) -> dict[str, float]:
@@ -464,21 +488,31 @@ def collected() -> set[str]:
     return {line for line in ended.stdout.splitlines() if "::" in line}
 
 
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those that it started and that ended."""
+    return sum(os.times()[:4])
+
+
 def pytest_runtest_setup(item: Any) -> None:
     """Record from here on under the name of this test (a hook, while coverage is recorded)."""
     import coverage
 
+    item.user_properties.append(("began", processor_seconds()))
     recorder = coverage.Coverage.current()
     if recorder is not None:
         recorder.switch_context(item.nodeid)
 
 
 def pytest_runtest_logreport(report: Any) -> None:
-    """Record how long a test took (a hook, while coverage is recorded)."""
+    """Record how long a test took (a hook, while coverage is recorded).
+
+    The time is that of processors: on a busy machine a test waits for long.
+    """
     if report.when == "call" or not report.passed:
-        duration = report.duration if report.passed else float("inf")
+        began = dict(report.user_properties)["began"]
+        seconds = processor_seconds() - began if report.passed else float("inf")
         with (STATE / "durations").open("a", encoding="utf-8") as durations:
-            durations.write(f"{report.nodeid} {duration:.4f}\n")
+            durations.write(f"{report.nodeid} {seconds:.4f}\n")
 
 
 def try_mutant(mutant: Mutant, tests: RecordedTests) -> Outcome:
@@ -497,13 +531,16 @@ def outcome_of(path: Path, source: str, tests: list[str], seconds: float) -> Out
         checkout = Path(folder) / "checkout"
         shutil.copytree(ROOT, checkout, ignore=shutil.ignore_patterns(*UNCOPIED))
         (checkout / path.relative_to(ROOT)).write_text(source, encoding="utf-8")
-        trial = FORKS.Process(target=run_tests, args=(checkout, tests))
+        limit = HEAD_START + 2 * seconds
+        trial = FORKS.Process(target=run_tests, args=(checkout, tests, limit))
         trial.start()
-        trial.join(HEAD_START + 2 * seconds)
+        trial.join(WAITING * limit)
         if trial.exitcode is None:
             assert trial.pid is not None
             os.killpg(trial.pid, signal.SIGKILL)  # with what its tests have started
             trial.join()
+            return Outcome.HANGS
+        if trial.exitcode == -signal.SIGXCPU:
             return Outcome.HANGS
         is_noticed = trial.exitcode not in (0, NO_TESTS)
         return Outcome.KILLED if is_noticed else Outcome.SURVIVES
@@ -522,11 +559,13 @@ def check_trials(tests: RecordedTests) -> None:
         sys.exit("tests fail in a copy of the package without any change")
 
 
-def run_tests(checkout: Path, tests: list[str]) -> None:
+def run_tests(checkout: Path, tests: list[str], limit: float) -> None:
     """Run tests on a checkout until one fails; the status says whether one did."""
     import pytest
 
     os.setpgid(0, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 10))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     temporary = str(checkout.parent)
     tempfile.tempdir = temporary
     os.environ.update(environment(checkout), TMPDIR=temporary)
