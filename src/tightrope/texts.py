@@ -277,6 +277,24 @@ def bound_text(bound: Fraction | float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if places else text
 
 
+def percent_text(share: Fraction | float, *, down: bool = False) -> str:
+    """Write a probability in percent, with three digits: the nearest, or none above it.
+
+    >>> percent_text(0.160018), percent_text(Fraction(2, 3)), percent_text(1)
+    ('16 %', '66.7 %', '100 %')
+    >>> percent_text(Fraction(2, 3), down=True)
+    '66.6 %'
+    """
+    percent = 100 * Fraction(share)
+    if percent == 0:
+        return "0 %"
+    places = max(2 - math.floor(math.log10(percent)), 0)
+    scaled = percent * 10**places
+    units = math.floor(scaled) if down else round(scaled)
+    text = f"{Decimal(units).scaleb(-places):.{places}f}"
+    return f"{text.rstrip('0').rstrip('.') if places else text} %"
+
+
 @dataclass(frozen=True)
 class TextTable:
     """A table of texts with what a page needs to show it.

@@ -170,6 +170,30 @@ def test_report_of_a_job_of_three_tables_prints_on_one_page(chromium):
     page.close()
 
 
+def test_reports_of_many_tables_or_of_a_long_one_fill_their_pages(chromium):
+    from tightrope.report.page import Publication, published_report
+    from tightrope.texts import TextTable
+
+    facts = dict.fromkeys(("asked", "intervals", "about", "paid", "key"), "a text " * 9)
+    receipt = {"position": 7, "ledger": "a1", "hash": "f0" * 32, "text": "long " * 900}
+    sentences = ["What is proved is about the count. " * 5] * 4
+
+    def pages(*tables):
+        page = chromium.new_page(viewport={"width": 390, "height": 800})
+        shown = Publication("People", tables, facts, facts, [], [receipt])
+        page.set_content(published_report(shown))
+        printed = page.pdf(prefer_css_page_size=True)
+        page.close()
+        return len(re.findall(rb"/Type\s*/Page\b", printed))
+
+    row = ["north", "yes", "468 ± 10", "468 ± 10"]
+    some = [TextTable(f"table {k}", [row] * (8 - k)) for k in range(8)]
+    some[-1] = TextTable("table 7", [row], sentences)
+    assert pages(*some) == 1
+    # A long table begins on the first page, with its second half beside it.
+    assert pages(TextTable("", [row] * 74, sentences)) == 2
+
+
 def test_report_is_dark_in_the_dark_and_light_on_paper(chromium):
     from tightrope.optimize import design
     from tightrope.report.page import html_report

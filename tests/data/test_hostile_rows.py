@@ -289,6 +289,36 @@ def test_a_first_line_that_is_a_row_is_not_shown(tmp_path, raw):
     assert "31" not in told
 
 
+@pytest.mark.parametrize(
+    ("name", "raw", "cure"),
+    [
+        ("people.csv", b"id;age\n1;31\n", "semicolons separate the columns"),
+        ("people.csv", b"id\tage\n1\t31\n", "tabs separate the columns"),
+        ("people.tsv", b"id,age\n1,31\n", "commas separate the columns"),
+        ("people.csv", "id,Größe\n1,31\n".encode("latin-1"), "save the table as UTF-8"),
+        ("people.csv", "id,age\n1,31\n".encode("utf-16"), "save the table as UTF-8"),
+    ],
+)
+def test_a_first_line_of_another_kind_of_file_is_named(tmp_path, name, raw, cure):
+    path = tmp_path / name
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=cure):
+        answered(str(path), "select count(*) from people where age > 3")
+
+
+def test_a_column_may_have_a_semicolon_in_its_name(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("a;b\n3\n5\n")
+    facts = parse_facts("""
+    [tables.people]
+    population = 50
+    neighbours = "add-remove"
+    columns = { "a;b" = { type = "integer" } }
+    """)
+    asked = 'select count(*) from people where "a;b" > 4'
+    assert answered(str(path), asked, facts) == 1
+
+
 @pytest.mark.parametrize("name", ["sparkling.csv", "postgres.csv"])
 def test_a_file_is_known_by_its_end_and_not_by_its_beginning(
     tmp_path, name, monkeypatch

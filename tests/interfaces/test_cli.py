@@ -133,13 +133,27 @@ def test_the_list_of_commands_says_whole_sentences(run, monkeypatch, words):
 def test_every_command_is_listed_under_its_purpose(run):
     titled = {command.__name__ for some in COMMANDS.values() for command in some}
     assert titled | {"ledger"} == set(typer.main.get_command(app).commands)
-    assert "{" not in run("design", "--help").out.splitlines()[0]
+    usage = [run(name, "--help").out.splitlines()[0] for name in ("design", "sweep")]
+    assert usage == [
+        "Usage: tightrope design [OPTIONS] QUERY",
+        "Usage: tightrope sweep [OPTIONS] QUERY...",
+    ]
 
 
 @pytest.mark.parametrize("name", typer.main.get_command(app).commands)
 def test_help_fits_a_terminal(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")
-    assert max(map(len, run(name, "--help").out.splitlines())) <= 80
+    shown = run(name, "--help").out
+    assert max(map(len, shown.splitlines())) <= 80
+    # Arguments have meanings, not types of Python.
+    assert not re.search(r"^  [A-Z0-9]+ <", shown, re.MULTILINE)
+
+
+def test_lines_end_where_their_words_end(run):
+    """Whoever copies a result copies no blanks."""
+    shown = run("graph", "count(5)").out
+    assert "degrees" in shown
+    assert not any(line.endswith(" ") for line in shown.splitlines())
 
 
 @pytest.mark.parametrize("name", ["ask", "init", "release", "design"])

@@ -35,6 +35,8 @@ from tightrope.texts import TextTable, bound_text, html_table
 
 #: The most classes that go across: a wider table is a list, which needs no scrolling sideways.
 MOST_ACROSS = 12
+#: The most numbers that a picture shows below one another; more go along its lower edge.
+MOST_BELOW = 40
 
 
 @dataclass(frozen=True)
@@ -348,16 +350,16 @@ class Answer:
 
         some = [title] if title is not None else self._with_intervals()
         names = [", ".join(map(_name, names)) or self.name for names, _ in self.rows]
-        # A curve goes along the lines, everything else is below one another.
-        is_flat = set(some) <= set(self.curves)
+        # Below one another, unless a curve goes along the lines or they would fill several pages.
+        is_flat = bool(set(some) & set(self.curves)) or len(names) > MOST_BELOW
         height = 3.2 if is_flat else max(1.6, 0.32 * len(names) + 0.8)
         figure = Figure(figsize=(4.2 * len(some), height), layout="constrained")
         for axes, word in zip(
             figure.subplots(1, len(some), squeeze=False)[0], some, strict=True
         ):
             place = self.titles.index(word)
-            if word in self.curves:
-                self._draw_curve(axes, place)
+            if is_flat:
+                self._draw_along(axes, place)
                 continue
             for y, (_, cells) in enumerate(self.rows):
                 one = cells[place]
@@ -373,24 +375,31 @@ class Answer:
             axes.set_xlabel(f"{word} ({float(self.confidence) * 100:.4g} % intervals)")
         return figure
 
-    def _draw_curve(self, axes: Any, place: int) -> None:
-        """Draw one column along the lines, as a step curve with its band."""
+    def _draw_along(self, axes: Any, place: int) -> None:
+        """Draw one column along the lines: a step curve with its band, or points on intervals."""
         names = [", ".join(map(_name, names)) for names, _ in self.rows]
         column = [cells[place] for _, cells in self.rows]
-        x = range(len(column))
-        ends = [
-            [float(one.low or 0) for one in column],
-            [float(one.high or 0) for one in column],
+        is_curve = self.titles[place] in self.curves
+        drawn = [
+            (x, float(one.value), float(one.low), float(one.high))
+            for x, one in enumerate(column)
+            # An answer by scores has a note instead of an interval: nothing to draw.
+            if one.low is not None and one.high is not None
         ]
-        axes.fill_between(x, *ends, step="post", color="0.85")
-        axes.step(
-            x, [float(one.value) for one in column], where="post", color=COLOURS[0]
-        )
+        x, values, lows, highs = zip(*drawn, strict=True)
+        if is_curve:
+            axes.fill_between(x, lows, highs, step="post", color="0.85")
+            axes.step(x, values, where="post", color=COLOURS[0])
+        else:
+            axes.vlines(x, lows, highs, lw=2, color="0.6")
+            axes.plot(x, values, "o", ms=3, color=COLOURS[0])
         # A label for every line would be a black bar.
         shown = range(0, len(names), -(-len(names) // 8))
         axes.set_xticks(shown, [names[k] for k in shown])
+        axes.set_xlabel(", ".join(self.keys))
+        kind = "band" if is_curve else "intervals"
         axes.set_ylabel(
-            f"{self.titles[place]} ({float(self.confidence) * 100:.4g} % band)"
+            f"{self.titles[place]} ({float(self.confidence) * 100:.4g} % {kind})"
         )
 
     def _with_intervals(self) -> list[str]:

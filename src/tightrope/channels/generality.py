@@ -344,10 +344,17 @@ class Split:
 
     def __str__(self) -> str:
         inside = ", ".join(map(str, self.part))
-        return (
-            f"output {self.output}: rows {{{inside}}} against the others, u = {self.up}, "
-            f"v = {self.down}, a = {self.shares[0]}, b = {self.shares[1]}"
+        factors = {
+            "u": self.up,
+            "v": self.down,
+            "a": self.shares[0],
+            "b": self.shares[1],
+        }
+        shown = (
+            f"{name} = {f'{value:.6g}' if isinstance(value, float) else value}"
+            for name, value in factors.items()
         )
+        return f"output {self.output}: rows {{{inside}}} against the others, {', '.join(shown)}"
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         missing = problem.name if isinstance(problem, ModuleNotFoundError) else None
         if missing and (extra := extra_of(missing)):
             return _complain(
-                f"this needs {missing}: pip install 'tightrope[{extra}]'", BAD_INPUT
+                f"this needs {missing}, of the extra '{extra}': in a clone of the sources, "
+                f"pip install '.[{extra}]'",
+                BAD_INPUT,
             )
         if isinstance(problem, OSError | MemoryError):
             return _complain(in_one_line(problem), BAD_INPUT)

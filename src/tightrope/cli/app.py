@@ -30,6 +30,8 @@ COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
 
 #: Looks like a hyphen, and no line is broken at it.
 _UNBROKEN = "\u2011"
+#: What Typer writes behind the name of an argument, such as ``<str>``.
+_PYTHON_TYPE = re.compile(r" <[a-z[\]]+>$")
 _Context: Any = TyperCommand.context_class
 
 
@@ -41,8 +43,11 @@ class UnbrokenHelp(_Context.formatter_class):  # type: ignore[misc]
         super().write_text(text.replace("-", _UNBROKEN))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], *widths: int) -> None:
-        """Write names beside their meanings."""
-        unbroken = [(name, meaning.replace("-", _UNBROKEN)) for name, meaning in rows]
+        """Write names beside their meanings, without the names of Python types."""
+        unbroken = [
+            (_PYTHON_TYPE.sub("", name), meaning.replace("-", _UNBROKEN))
+            for name, meaning in rows
+        ]
         super().write_dl(unbroken, *widths)
 
     def getvalue(self) -> str:
@@ -82,7 +87,8 @@ class Command(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
 app = typer.Typer(

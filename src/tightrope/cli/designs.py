@@ -44,7 +44,7 @@ def design(
 ) -> None:
     """Find the best private mechanism and prove how good it is.
 
-    An interruption (Ctrl-C) ends a search like the time limit does.
+    Ctrl-C ends a search as the time limit does: with the best mechanism found so far.
 
     Parameters
     ----------
@@ -162,7 +162,9 @@ def design(
         data["report"] = rows["report"] = str(report)
     level = "" if found.epsilon is None else f" at ε = {found.epsilon}"
     whose = f" for {len(found.consumers)} consumers of" if found.many else " for"
-    kind = "mechanism" if found.limit is None else f"least {found.minimised}"
+    kind = (
+        "mechanism" if found.limit is None else f"mechanism of least {found.minimised}"
+    )
     hint = score_hint(asked.text)
     kind += " that sees only the true answer" if hint else ""
     # A stopped search still has a proved bound; the claim states its gap.
@@ -215,7 +217,7 @@ def sweep(
 
     Parameters
     ----------
-    questions : QUERY...
+    questions : QUERY
         One or more questions, such as 'sum(150,5)' or 'graph:FILE'.
     epsilons : LO:HI:STEP
         The levels: a range with both ends, or a list 0.5,ln(2).

@@ -114,13 +114,13 @@ def verify(
     The steps are run again from the first entry: every answer must repeat the request and the
     amounts of its own reservation, and no reservation may be charged after it expired.
 
-    A ledger that was cut off at its end is whole up to there. To notice that, name something
+    A ledger whose end was cut off is valid up to that point. To notice that, name something
     that was seen earlier: a receipt, or the head that 'ledger show' printed.
 
     Parameters
     ----------
     receipt : FILE
-        A receipt that the ledger must contain; may be given again.
+        A receipt that the ledger must contain; may be given several times.
     head : POSITION:HASH
         An entry that was seen earlier and must still be there.
 
@@ -252,8 +252,8 @@ def series(
     name : NAME
         What the series is called.
     step : KIND
-        How many releases of what, 100x0.1 or 20xcount.tightrope; may be given again. One level
-        alone, 0.1, with --epsilon: as many as it holds.
+        How many releases of what, 100x0.1 or 20xcount.tightrope; may be given several times. One
+        level alone, 0.1, with --epsilon: as many as it holds.
     delta : D
         The δ of the series, such as 1e-6.
     epsilon : E
@@ -301,7 +301,7 @@ def init(url: str) -> None:
     """Make an empty ledger; an existing one is refused.
 
     A release makes a missing ledger by itself when it knows a budget, unless TIGHTROPE_KEY names
-    a signing key that exists: then a ledger may have been lost, and starting anew is said aloud.
+    a signing key that exists: then a ledger may have been lost, and only this command replaces it.
 
     Examples:
       tightrope ledger init ledger.db

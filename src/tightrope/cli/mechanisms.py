@@ -23,6 +23,7 @@ from tightrope.cli.output import (
 from tightrope.errors import InputError, whole_number
 from tightrope.files import check_goals, parse_json, read_text
 from tightrope.report.texts import answer_order, score_hint, verdict_rows
+from tightrope.texts import percent_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -663,7 +664,7 @@ def verify(
 ) -> None:
     """Check a mechanism file or a receipt, in exact arithmetic.
 
-    The exit code is 1 when a check fails; then it is said what fails, where and by how much.
+    The exit code is 1 when a check fails; the output then says what fails, where and by how much.
 
     Parameters
     ----------
@@ -830,7 +831,7 @@ def interval(
 
     With a prior, as a credible set.
 
-    Whatever the true answer is, the set holds it with at least the wanted probability: it is
+    Whatever the true answer is, the set contains it with at least the stated probability: it is
     computed from the mechanism's own rows, without a normal approximation.
 
     Parameters
@@ -840,7 +841,7 @@ def interval(
     answer : ANSWER
         The answer that was released, such as 17 or 3,5.
     confidence : C
-        The probability with which the set holds the true answer.
+        The probability with which the set contains the true answer.
     prior : P
         What is known of the true answer; the posterior decides then.
     simultaneous
@@ -886,7 +887,8 @@ def interval(
         )
     found = noise.interval(given, confidence, prior=known, simultaneous=simultaneous)
     what = "the chance that the answer is exact" + ("" if prior else ", at least")
-    rows = {"answer": answer, "set": str(found), what: f"{float(found.exact):.4g}"}
+    exact = percent_text(found.exact, down=prior is None)
+    rows = {"answer": answer, "set": str(found), what: exact}
     data = {"query": made.query, "answer": answer, **found.as_dict()}
     ends = [data.setdefault("low", None), data.setdefault("high", None)]
     data["set"] = data.get("members") or ends

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ def shared_words() -> dict[str, tuple[str, str]]:
             + "; ".join(f"{name}: {words}" for name, words in RELATIONS.items())
             + ".",
         ),
-        "sql": ("SQL", "The question: one SELECT on one table."),
+        "sql": ("SQL", "The question: one SELECT statement."),
         "data": (
             "URL",
             "The table: a CSV or Parquet file, or an address such as duckdb:///FILE or "
@@ -105,7 +106,11 @@ def show(data: Mapping[str, Any], draw: Callable[[Console], None]) -> None:
     from rich.console import Console
 
     # No guessing of colours for numbers and paths.
-    draw(Console(highlight=False))
+    console = Console(highlight=False)
+    with console.capture() as drawn:
+        draw(console)
+    # Rich fills lines up with blanks, which whoever copies them would get.
+    print(re.sub(r" +$", "", drawn.get(), flags=re.MULTILINE), end="")
 
 
 def tell(

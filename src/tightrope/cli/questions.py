@@ -188,12 +188,13 @@ def universal(
 
     asked = tr.query(question, neighbours=neighbours)
     kind = "risk-averse" if risk_averse else "bayesian"
+    whose = kind if risk_averse else "Bayesian"
     with progress_bar("deciding"):
         found = universality(asked, epsilon, loss, kind=kind)
     about = {**texts.about_query(asked), "epsilon": epsilon, "loss": loss, "kind": kind}
     witness = found.witness.as_dict() if found.witness is not None else {}
     lines = [
-        f"{asked.text}, ε = {epsilon}, {kind} consumers, {loss} loss",
+        f"{asked.text}, ε = {epsilon}, {whose} consumers, {loss} loss",
         f"{found}.",
         f"Shown by: {found.theorem}.",
     ]

@@ -83,7 +83,7 @@ def init(
         With --person: how many rows of one person count.
     column : NAME:WHAT
         A column and its public facts, such as age:0..120, region:north,south or born:date; with
-        ':complete' behind it, everybody has such a value. One that divides another one:
+        ':complete' behind it, everybody has such a value. A column within another:
         'county:within region:north=Ash,Birch;south=Cedar'. May be given several times.
     frozen
         The table stays as it is, so that published answers can be sharpened later.
@@ -92,7 +92,7 @@ def init(
     out : FILE
         The file to write.
     replace
-        Replace a file.
+        Overwrite an existing file.
 
     Examples:
       tightrope init

@@ -1394,6 +1394,15 @@ def read_column(text: str) -> Column:
         return column_from(name, {"bounds": ends, **entry}, name)
     if rest in TYPES:
         return column_from(name, {"type": rest}, name)
+    # One value alone is rare; more often it is a slip, which would count everybody as (other).
+    if re.fullmatch(r"-?[\d.]+\s*(?:-|–|to|\.{2,3})\s*-?[\d.]+", rest):
+        raise InputError(
+            f"column {name!r}: bounds are written with two full stops, {name}:0..120, got {rest!r}"
+        )
+    if near := difflib.get_close_matches(rest, TYPES, 1, 0.75):
+        raise InputError(
+            f"column {name!r}: did you mean {name}:{near[0]}, got {rest!r}"
+        )
     nested = re.fullmatch(r"within\s+([^:]+):(.+)", rest)
     if nested is None:
         return column_from(name, {"values": _words(rest), **entry}, name)

@@ -877,13 +877,19 @@ class TextFile(_InDuckDB):
         return copy
 
     def _header(self, longest: int = 1_000_000) -> list[str]:
-        unreadable = (OSError, EOFError, UnicodeDecodeError, csv.Error)
+        unreadable = (OSError, EOFError, csv.Error)
+        advice = (
+            "the first line is not text in UTF-8: save the table as UTF-8 or Parquet"
+        )
         with refusing(f"{self.data}: the first line cannot be read", *unreadable):
             # As bytes: a reader of text would decode rows ahead of the first line's end.
             with self._bytes() as file:
                 # Bounded: a file without line feeds would be read as a whole.
-                line = bytes(file.readline(longest)).decode("utf-8-sig")
-            names = next(csv.reader([line], delimiter="\t" if self.tabs else ","), [])
+                line = bytes(file.readline(longest))
+            with refusing(f"{self.data}: {advice}", UnicodeDecodeError):
+                text = line.decode("utf-8-sig")
+            names = next(csv.reader([text], delimiter="\t" if self.tabs else ","), [])
+        self._check_delimiter(names)
         # Unprintable or empty names mean that the first line is data, which is confidential.
         named = names and all(name and name.isprintable() for name in names)
         # A link may lead to the key of a ledger, which would be shown as the name of a column.
@@ -894,6 +900,17 @@ class TextFile(_InDuckDB):
                 f"{self.data}: the first line must name the columns, each once"
             )
         return names
+
+    def _check_delimiter(self, names: Sequence[str]) -> None:
+        """Refuse one name that holds the names of several columns."""
+        if len(names) != 1 or names[0] in self.table.columns:
+            return
+        for mark, marks in {";": "semicolons", "\t": "tabs", ",": "commas"}.items():
+            if mark in names[0]:
+                raise InputError(
+                    f"{self.data}: {marks} separate the columns of the first line. A .csv file "
+                    "needs commas (and decimal points), a .tsv file tabs"
+                )
 
     def close(self) -> None:
         super().close()

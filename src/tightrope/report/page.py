@@ -22,7 +22,7 @@ from tightrope.optimize import Design
 from tightrope.optimize.certificate import StretchedCertificate, UnboundedCertificate
 from tightrope.report.plots import plot_channel, plot_graph
 from tightrope.report.texts import design_rows, share_bar
-from tightrope.texts import TextTable, html_table
+from tightrope.texts import TextTable, html_table, percent_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -259,9 +259,11 @@ def _consumer(design: Design) -> str:
         possible = design.nodes if consumer.all_answers else len(consumer.support)
         knows = f"{possible} of {design.nodes} answers that are possible"
     else:
-        likely = consumer.prior.maximum
+        likely = percent_text(consumer.prior.maximum)
         knows = (
-            f"a prior over the {design.nodes} answers; the likeliest has {likely:.4g}"
+            f"nothing: each of the {design.nodes:,} answers is equally likely"
+            if consumer.prior.is_uniform
+            else f"a prior over the {design.nodes:,} answers; the likeliest has {likely}"
         )
     rows = {"the consumer knows": knows, "counts as loss": consumer.loss.name}
     rows |= design_rows(design)
@@ -276,7 +278,11 @@ def _comparison(design: Design) -> str:
     ]
     values.append(
         # The bound is a row of its own: it shows how much could be gained at most.
-        ("no private mechanism that sees only the true answer", design.bound, "")
+        (
+            "no private mechanism that sees only the true answer is below",
+            design.bound,
+            "",
+        )
     )
     # Losses may be negative for gains: bars show their size.
     top = max(abs(value) for _, value, _ in values) or 1.0

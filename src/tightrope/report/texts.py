@@ -8,6 +8,8 @@ from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tightrope.texts import percent_text
+
 if TYPE_CHECKING:
     from tightrope.consumers import Regularity
     from tightrope.graphs import AnswerGraph
@@ -121,10 +123,11 @@ def design_rows(found: Design) -> dict[str, str]:
     else:
         whose = "loss, worst answer" if found.consumer.risk_averse else "expected loss"
         rows[whose] = f"{found.expected_loss:.6g}"
-        if found.limit is not None:
-            rows["an attacker guesses"] = f"with probability {found.vulnerability:.6g}"
+        if found.limit is not None and found.vulnerability is not None:
+            often = percent_text(found.vulnerability)
+            rows["an attacker guesses"] = f"correctly {often} of the time"
         elif found.consumer.loss.is_binary:
-            rows["right answer"] = f"with probability {found.utility:.6g}"
+            rows["right answer"] = f"{percent_text(found.utility)} of the time"
     # No loss is negative but a listed one; what rounding takes off a bound of 0 is in the gap.
     rounding = 1e-12
     # -0 or -1e-17 would look like a negative loss.

@@ -28,6 +28,7 @@ from tightrope.report.drawings import (
 )
 from tightrope.studio.asking import FieldError
 from tightrope.studio.work import Compared
+from tightrope.texts import bound_text
 
 #: The end of the ε axis.
 LAST_LEVEL = 5.0
@@ -386,7 +387,8 @@ def error_picture(
     """
     columns = zip(*points, strict=True)
     levels, ours, usual = (list(column) for column in columns)
-    hover = "%{y:.4g} at ε = %{x:.4g}<extra>%{fullData.name}</extra>"
+    # Of type r: four digits, and never an exponent.
+    hover = "%{y:,.4~r} at ε = %{x:.4~r}<extra>%{fullData.name}</extra>"
     lines = [
         {"type": "scatter", "mode": "lines+markers", "x": levels, "y": errors, "name": name,
          "line": {"color": colour, "dash": dash}, "hovertemplate": hover}
@@ -418,7 +420,7 @@ def error_words(points: Sequence[tuple[float, float, float]]) -> str:
     'The error at each ε: ± 6 at 0.5 (usual noise ± 6), ± 3 at 1 (usual noise ± 4)'
     """
     each = (
-        f"± {own:.4g} at {level:.4g} (usual noise ± {usual:.4g})"
+        f"± {bound_text(own)} at {level:.4g} (usual noise ± {bound_text(usual)})"
         for level, own, usual in points
     )
     return f"The error at each ε: {', '.join(each)}"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from tightrope.asking.answers import MOST_ACROSS, Answer
+from tightrope.asking.answers import MOST_ACROSS, MOST_BELOW, Answer
 from tightrope.publish.intervals import MISSING, Estimate
 from tightrope.publish.shapes.tables import PLACE
 
@@ -64,3 +64,25 @@ def test_only_known_errors_of_usual_noise_have_a_column():
     one = replace(by_groups("sex", f=(Estimate(2),), m=(Estimate(1),)), usual=(4,))
     assert one.layouts()[0].heat == {(0, 1): 1.0, (1, 1): 0.5}
     assert len(one.layouts()[0].lines[0]) == 3
+
+
+def test_pictures_of_many_numbers_are_not_higher_than_a_screen():
+    def drawn(count, **more):
+        point = (Estimate(5, 4, 6), Estimate(0.5, 0.4, 0.6))
+        rows = dict.fromkeys((f"a{k}" for k in range(count)), point)
+        answer = by_groups("age", titles=("n", "share"), **rows)
+        return replace(answer, **more).plot()
+
+    assert drawn(MOST_BELOW).get_figheight() > 10
+    for figure in (drawn(MOST_BELOW + 1), drawn(MOST_BELOW, curves=("n",))):
+        assert figure.get_figheight() < 4
+        counts, shares = figure.axes
+        assert counts.get_xlabel() == shares.get_xlabel() == "age"
+        assert len(shares.lines[0].get_xdata()) >= MOST_BELOW
+    # A curve has its band, the numbers beside it have points.
+    band = drawn(9, curves=("n",)).axes
+    assert [axes.get_ylabel() for axes in band] == [
+        "n (95 % band)",
+        "share (95 % intervals)",
+    ]
+    assert [axes.lines[0].get_drawstyle() for axes in band] == ["steps-post", "default"]

@@ -128,6 +128,23 @@ def test_columns_in_one_word(text):
         read_column(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("age:0-120", "age:0..120"),
+        ("age:0 to 120", "age:0..120"),
+        ("age:0...120", "age:0..120"),
+        ("born:dates", "born:date"),
+        ("n:numbr", "n:number"),
+    ],
+)
+def test_a_slip_in_one_word_is_not_the_only_value(text, cure):
+    """It would count everybody as (other), and cost budget."""
+    with pytest.raises(InputError, match=cure):
+        read_column(text)
+    assert read_column("year:2020-2021,2021-2022").values == ("2020-2021", "2021-2022")
+
+
 def test_init_without_anybody_to_ask(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = [

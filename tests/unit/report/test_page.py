@@ -79,7 +79,8 @@ def test_the_page_has_every_part() -> None:
 def test_numbers_are_those_of_the_design() -> None:
     found = design("choice(3)", "ln(2)")
     text = read(html_report(found)).text
-    assert "with probability 0.5" in text
+    assert "nothing: each of the 3 answers is equally likely" in text
+    assert "50 % of the time" in text
     assert found.claim in text
     assert "correctly at most 66.7 % of the time after" in text
     assert "at most 0.416 of 1 bit" in text

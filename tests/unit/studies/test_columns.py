@@ -55,4 +55,7 @@ def test_one_line_says_what_to_install(
     asked = ["sweep", "path(4)", "--epsilons", "1", "--scheduler", "tcp://127.0.0.1:1"]
     assert main(asked) == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert "this needs distributed: pip install 'tightrope[" in line
+    assert line == (
+        "tightrope: this needs distributed, of the extra 'cluster': in a clone of the sources, "
+        "pip install '.[cluster]'"
+    )

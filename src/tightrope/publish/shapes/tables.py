@@ -67,6 +67,7 @@ from tightrope.tables import (
     split_plans,
     whole_table,
 )
+from tightrope.texts import bound_text
 
 if TYPE_CHECKING:
     from tightrope.publish.noise import Noise
@@ -662,7 +663,7 @@ class Tables(Shape, kind="tables"):
         share = f"({float(confidence) * 100:.4g} %)"
         errors = self.errors(noises, confidence)
         return {
-            f"{self.titles[0]} {self._named_by(chosen)}": f"± {float(error):.4g} {share}"
+            f"{self.titles[0]} {self._named_by(chosen)}": f"± {bound_text(error)} {share}"
             for chosen, error in zip(self.sets, errors, strict=True)
         }
 
