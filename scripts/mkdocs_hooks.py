@@ -40,6 +40,14 @@ PART = re.compile(
     r'<label class="md-nav__title" for="(__nav_\w+)">.*?</span>\s*(.*?)\s*</label>',
     re.DOTALL,
 )
+#: Code within a sentence, and in it an option with its value: a line may not end in ``--``.
+INLINE = re.compile(r"<code>[^<]*</code>")
+OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*(?: [A-Z]+\b)?")
+#: A cell of a table with a sentence in it, not a number or a name.
+CELL = re.compile(r"<td>(.*?)</td>", re.DOTALL)
+SENTENCE = 24
+#: A list of titles below another title, in a table of contents.
+LISTED = re.compile(r'<nav class="md-nav" aria-label="[^"]*">')
 ROLE = re.compile(r":(?:class|meth|func|mod|attr|exc|data):<code>(~?)([\w.]+)</code>")
 
 
@@ -56,6 +64,12 @@ def on_page_content(text: str, page: Any = None, **_: Any) -> str:
         lambda found: formula(re.sub(r"<.*?>", "", found[1]), "block"), text
     )
     text = ROLE.sub(lambda found: f"<code>{short(*found.groups())}</code>", text)
+    text = INLINE.sub(
+        lambda found: OPTION.sub(r'<span class="whole">\g<0></span>', found[0]), text
+    )
+    text = CELL.sub(lambda found: cell(found[1]), text)
+    # A corner without words is no heading.
+    text = text.replace("<th></th>", "<td></td>")
     place = "" if page is None else page.file.src_uri
     return text if place in ("", "glossary.md") else explained(text, place.count("/"))
 
@@ -64,6 +78,8 @@ def on_post_page(output: str, **_: Any) -> str:
     """Name what the theme leaves without a name for screen readers."""
     search = '<div class="md-search" data-md-component="search" role="dialog"'
     output = output.replace(search, f'{search} aria-label="Search"')
+    # The lists below a title are no landmarks of their own: several would have the same name.
+    output = LISTED.sub('<nav class="md-nav" role="none">', output)
     # The theme names a part's list of pages by a label that is empty where the part has a page.
     titles = dict(PART.findall(output))
     return re.sub(
@@ -71,6 +87,13 @@ def on_post_page(output: str, **_: Any) -> str:
         lambda found: f'aria-label="{titles[found[1]]}"',
         output,
     )
+
+
+def cell(content: str) -> str:
+    """Give a cell that holds a sentence the room of one."""
+    plain = html.unescape(re.sub(r"<[^>]*>", "", content))
+    words = "" if len(plain) < SENTENCE else ' class="words"'
+    return f"<td{words}>{content}</td>"
 
 
 def explained(text: str, depth: int) -> str:

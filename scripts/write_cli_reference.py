@@ -3,6 +3,8 @@
 python scripts/write_cli_reference.py
 """
 
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +42,23 @@ def commands(group: Any, prefix: str = "") -> list[tuple[str, Any]]:
 def _section(words: str, command: Any) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option"]
-    shown = " ".join(p.metavar or p.name.upper() for p in arguments)
+    shown = " ".join(_named(p) for p in arguments)
     lines = [f"\n## {words}\n", f"`{words} {shown} [options]`\n".replace("  ", " ")]
     for paragraph in (command.help or "").replace("\b\n", "").split("\n\n"):
         if paragraph.startswith("Examples:"):
-            examples = [line.strip() for line in paragraph.splitlines()[1:]]
-            lines.append("```bash\n" + "\n".join(examples) + "\n```\n")
+            examples = textwrap.dedent("\n".join(paragraph.splitlines()[1:]))
+            lines.append(f"```bash\n{examples}\n```\n")
         else:
-            lines.append(" ".join(paragraph.split()) + "\n")
+            lines.append(_marked(" ".join(paragraph.split())) + "\n")
     lines.append("| word | meaning |\n|---|---|")
-    lines += [f"| `{p.metavar or p.name.upper()}` | {_cell(p)} |" for p in arguments]
+    lines += [f"| `{_named(p)}` | {_cell(p)} |" for p in arguments]
     lines += [f"| `{_flag(p)}` | {_cell(p)} |" for p in options if p.name != "help"]
     return "\n".join(lines) + "\n"
+
+
+def _named(argument: Any) -> str:
+    repeated = "..." if argument.nargs == -1 else ""
+    return f"{argument.metavar or argument.name.upper()}{repeated}"
 
 
 def _flag(option: Any) -> str:
@@ -63,8 +70,17 @@ def _flag(option: Any) -> str:
     )
 
 
+#: What a terminal shows plainly: words in quotation marks (no apostrophes), and options.
+TYPED = re.compile(r"(?<!\w)'([^']+)'(?!\w)|(?<![\w-])--[a-z][a-z-]*[a-z]")
+
+
+def _marked(text: str) -> str:
+    """Mark what one types as code."""
+    return TYPED.sub(lambda found: f"`{found[1] or found[0]}`", text)
+
+
 def _cell(parameter: Any) -> str:
-    text = (parameter.help or "").replace("|", "\\|")
+    text = _marked((parameter.help or "").replace("|", "\\|"))
     default = parameter.default
     plain = isinstance(default, str | int | float) and not isinstance(default, bool)
     return f"{text} Default: `{default}`." if plain and default != "" else text

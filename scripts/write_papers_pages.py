@@ -30,7 +30,7 @@ def papers_line(row: Row) -> str:
 def corrections_section(row: Row) -> str:
     """Return what is said about one correction."""
     return (
-        f"\n### {row.paper}, {row.result}\n\n{_text(row.explanation)}\n\n"
+        f"\n## {row.paper}, {row.result}\n\n{_text(row.explanation)}\n\n"
         f"| statement | {_cell(row.statement)} |\n|---|---|\n"
         f"| printed | {_cell(row.claimed)} |\n"
         f"| computed | {_cell(row.computed)} |\n"

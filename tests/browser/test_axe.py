@@ -1,4 +1,4 @@
-"""Accessibility by axe-core: the studio, and five pages of the site."""
+"""Accessibility by axe-core: the studio, and pages of every tab of the site."""
 
 from pathlib import Path
 
@@ -35,8 +35,10 @@ def test_studio_has_no_findings(tab):
 
 def test_site_has_no_findings(chromium, site):
     page = chromium.new_page()
-    for name in ("index", "how-to/ask", "concepts/optimal", "comparison",
-                 "reference/command-line"):  # fmt: skip
+    for name in ("index", "tutorial", "how-to/ask", "how-to/studio", "claims", "floor",
+                 "concepts/optimal", "corrections", "gallery", "glossary", "comparison",
+                 "how-to/joins", "quality",
+                 "reference/index", "reference/command-line", "reference/publish"):  # fmt: skip
         page.goto(f"file://{site}/{name}.html")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

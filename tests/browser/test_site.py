@@ -62,6 +62,34 @@ def test_lines_of_code_fit_a_wide_window(page, site):
     assert page.locator(".language-pycon .go").count() > 0
 
 
+@pytest.mark.parametrize("width", [390, 1440])
+def test_tables_break_between_words(page, site, width):
+    """Options stay in one piece, code breaks between words, and a sentence has room for three."""
+    page.set_viewport_size({"width": width, "height": 900})
+    broken = """() => [...document.querySelectorAll('.whole')]
+      .filter((option) => option.getClientRects().length > 1).map((option) => option.innerText)"""
+    # A word of the code that is wider than its cell would be cut in two.
+    cut = """() => [...document.querySelectorAll('td code')]
+      .filter((code) => getComputedStyle(code).wordBreak !== 'normal')"""
+    narrow = """() => [...document.querySelectorAll('td.words:not(:first-child)')]
+      .filter((cell) => cell.clientWidth < 150).length"""
+    for name in ("how-to/ask", "reference/command-line", "floor", "comparison"):
+        page.goto(f"file://{site}/{name}.html")
+        assert page.locator("td.words").count() > 3
+        assert page.evaluate(broken) == []
+        assert page.evaluate(cut) == []
+        assert page.evaluate(narrow) == 0
+    page.goto(f"file://{site}/reference/command-line.html")
+    assert page.locator(".whole", has_text="--data-is-public").count() > 0
+
+
+def test_titles_stand_out_by_their_size(page, site):
+    page.goto(f"file://{site}/comparison.html")
+    weight = "getComputedStyle(document.querySelector('.md-typeset {}')).fontWeight"
+    weights = [int(page.evaluate(weight.format(name))) for name in ("h1", "h2", "h3")]
+    assert weights == sorted(weights, reverse=True)
+
+
 def test_every_page_leads_on(page, site):
     page.goto(f"file://{site}/how-to/ask.html")
     following = page.locator(".md-footer__link--next")

@@ -225,6 +225,9 @@ def test_cube_is_asked_by_clicking_and_paid_once(tab, tmp_path, picture):
     tab.fill("ε of this answer", "8")
     tab.wait("[data-job] td >> text=n by party × sex")
     tab.wait("[data-job] li >> text=party × sex: 100 % of ε")
+    tab.page.reload()
+    expect(totals).to_be_checked(timeout=PATIENCE)
+    tab.wait("[data-job] li >> text=party × sex: 100 % of ε")
     # The price of the choice of a relation, at the choice.
     tab.reads(
         "[data-relation-costs]",
@@ -514,6 +517,6 @@ def test_hostile_headers_are_names_and_missing_facts_are_asked_for(tab, tmp_path
     tab.wait(".tr-column-name >> text=<img src=x>")
     assert tab.page.locator("img[src=x]").count() == 0
     tab.fill("The question as SQL", "select count(*) from odd")
-    tab.wait(".q-field__messages >> text=how many people can the table hold?")
+    tab.wait(".q-field__messages >> text=how many people is it about?")
     tab.fill("Number of people", "9")
     tab.wait(".q-field__messages >> text=give it a budget")

@@ -582,7 +582,7 @@ def test_a_job_of_selects_is_paid_once_and_found_again(run):
     assert not any(one["fresh"] for one in again)
     assert Ledger("ledger.db").account("table people").remaining == 9
     shown = run("ask", "--file", "job.sql", "--epsilon", "1", "--key", "new").out
-    assert re.search(r"paid +ε = 1 ", shown)  # not three times the ε of the job
+    assert re.search(r"paid +ε = 1\n", shown)  # not three times the ε of the job
 
 
 def test_a_weight_makes_the_numbers_of_its_table_nearer():

@@ -238,7 +238,7 @@ def declared(asked: TableAsked) -> public.Table:
     if not asked.population.isdigit() or not int(asked.population):
         raise FieldError(
             "table population",
-            "how many people can the table hold? Everybody may know it",
+            "how many people is it about? A whole number, which is public",
         )
     with blame("table columns"):
         columns = {

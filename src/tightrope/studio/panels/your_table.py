@@ -91,6 +91,7 @@ class TablePanel(Panel):
         with self.filling():
             for name, box in self._clicks.items():
                 box.set_value(form["clicks"][name])
+        self._offer_columns()
         self._opened()
 
     def _keep(self) -> None:
@@ -365,7 +366,6 @@ class TablePanel(Panel):
         if not kinds:  # groups that nobody declared can be counted, at the price of a δ
             by |= {name: f"{name}, as found" for name in used if name not in by}
         self._of.set_visibility(bool(kinds))
-        self._margins.set_visibility(not kinds and len(self._by.value or ()) > 1)
         with self.filling():
             self._by.set_options(
                 by, value=[name for name in self._by.value or () if name in by]
@@ -375,6 +375,7 @@ class TablePanel(Panel):
                 (self._column, {name: name for name in used}),
             ):
                 box.set_options(names, value=box.value if box.value in names else None)
+        self._margins.set_visibility(not kinds and len(self._by.value or ()) > 1)
 
     def _clicked(self) -> None:
         self.page.forgive("table of")

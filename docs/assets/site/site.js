@@ -14,3 +14,12 @@ new MutationObserver(() => {
     part.setAttribute('role', 'none');
   }
 }).observe(document.documentElement, {subtree: true, childList: true});
+// A table that scrolls can have the focus: the keyboard reaches all of it.
+const reach = () => {
+  for (const table of document.querySelectorAll('.md-typeset table:not([class])')) {
+    if (table.scrollWidth > table.clientWidth) table.setAttribute('tabindex', '0');
+    else table.removeAttribute('tabindex');
+  }
+};
+addEventListener('load', reach);
+addEventListener('resize', reach);
