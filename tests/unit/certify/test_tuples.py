@@ -279,6 +279,21 @@ def test_draws_follow_the_law(question, relation, sampler, counts):
     assert stats.chisquare(seen, expected).pvalue > 1e-6
 
 
+def test_a_tuple_that_is_drawn_for_no_total_is_any_one():
+    """The spare weight is next to nothing; a thousand times all others it decides alone."""
+    made = by_score("quantiles(1/3,2/3,2,3)", 3, "add-remove")
+    counts = (3, 0)
+    usual = joint_chances(made, counts)
+    assert usual[0, 0] > Fraction(2, 3)
+    made.spare = made.levels[0] ** 3 * 1000
+    # Of 12 points 78 pairs are in order, 21 of them in each value.
+    drawn = Counter(JointSampler(made, counts).draw() for _ in range(600))
+    places = [(0, 0), (0, 1), (1, 1)]
+    assert set(drawn) == set(places)
+    expected = [600 * share / 78 for share in (21, 36, 21)]
+    assert stats.chisquare([drawn[x] for x in places], expected).pvalue > 1e-6
+
+
 def test_a_value_is_accepted_with_its_chance_to_the_last_bit(monkeypatch):
     """Where 63 bits equal the chance rounded down, the rest of the chance decides."""
     made = by_score("bracket(1/2,3,2,1)", 3)
