@@ -142,12 +142,26 @@ def test_a_million_sums() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.longdouble])
-def test_short_and_long_recurrences_agree(kind: type) -> None:
+@pytest.mark.parametrize("rate", [0.4, 0.999])
+@pytest.mark.parametrize("few", [0, 2000])
+def test_a_recurrence_is_taken_step_by_step(kind: type, rate: float, few: int) -> None:
+    steps = np.random.default_rng(4).random((1000, 2)).astype(kind)
+    plain = steps.copy()
+    for t in range(1, len(plain)):
+        plain[t] += kind(rate) * plain[t - 1]
+    found = recurrence(kind(rate), steps, few)
+    assert found.dtype == kind
+    unit = np.finfo(kind).eps
+    assert (np.abs(found - plain) <= 2 * len(steps) * unit * plain).all()
+    # One step left out would be seen.
+    assert (np.abs(plain - steps) > 2 * len(steps) * unit * plain)[1:].all()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.longdouble])
+def test_a_product_keeps_the_kind_of_its_numbers(kind: type) -> None:
     x = np.random.default_rng(4).normal(size=50).astype(kind)
     short = PathPowerStructure.of(PathPower(50, 3)).apply(0.4, x)
     assert short.dtype == kind
-    steps, rate = x.reshape(-1, 1), kind(0.4)
-    assert np.array_equal(recurrence(rate, steps), recurrence(rate, steps, few=0))
     assert not np.array_equal(
         short, PathPowerStructure.of(PathPower(50, 3)).apply(0.41, x)
     )
