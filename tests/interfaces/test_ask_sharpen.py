@@ -138,7 +138,7 @@ def test_a_relative_error_beyond_the_limit_is_told():
         (["--levels", "1,0.5"], "levels must increase"),
         (
             ["--levels", "0.5,1", "--epsilon", "1"],
-            "--levels stand instead of --epsilon",
+            "give --levels or --epsilon, not both",
         ),
         (["--relative-error", "5%"], "needs a limit"),
         (["--relative-error", "500%", "--epsilon", "1"], "above 0 and below 1"),

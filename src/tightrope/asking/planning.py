@@ -554,7 +554,7 @@ def plan(
         )
     if levels and (epsilon is not None or len(asked) > 1):
         raise InputError(
-            "--levels stand instead of --epsilon, for one SELECT: leave the other out"
+            "give --levels or --epsilon, not both; levels are for one SELECT"
         )
     wanted_levels = read_levels(levels)
     if (
@@ -919,7 +919,7 @@ def _shared(
     left = charge_of(whole) - spent
     if left < 0 or (open_weights and left == 0):
         raise InputError(
-            f"the errors that are wanted need ε = {shown(spent)}, more than {whole}: allow "
+            f"the requested errors need ε = {shown(spent)}, more than {whole}: allow "
             "larger errors, or a larger ε"
         )
     # Unchanged where nothing was spent: a logarithm such as ln(2) stays exact.

@@ -469,7 +469,7 @@ def certify(
         )
     if ends and float(level) > LARGEST_UNBOUNDED:
         raise InputError(
-            f"the best noise without ends is proved for ε up to {LARGEST_UNBOUNDED}, got {level}"
+            f"noise of this kind is proved best for ε up to {LARGEST_UNBOUNDED}, got {level}"
         )
     try:
         graph = None

@@ -706,12 +706,12 @@ def verify(
     if receipts:
         if second_judge:
             raise InputError(
-                f"--second-judge is for mechanism files, and {file} is none"
+                f"--second-judge is for mechanism files, and {file} is not one"
             )
         _show_receipts(file, receipts, signer)
         return
     if signer is not None:
-        raise InputError(f"--signer goes with a receipt, and {file} is none")
+        raise InputError(f"--signer is for receipts, and {file} is not one")
     with progress_bar("verifying"):
         found, mechanism = read_verified(file)
     data = found.as_dict()

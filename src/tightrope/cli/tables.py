@@ -376,7 +376,7 @@ def ask(
         )
     if error is not None and (epsilon is not None or file is not None):
         raise InputError(
-            "--error stands instead of --epsilon; in a file, write -- error: 20"
+            "give --error or --epsilon, not both; in a file, write -- error: 20"
         )
     if dry_run:
         unused(

@@ -153,7 +153,7 @@ def path_order(graph: AnswerGraph) -> Ints:
     """
     if not graph.is_path:
         raise InputError(
-            f"the order along a path needs a path, but {graph.name} is none"
+            f"the order along a path needs a path, but {graph.name} is not one"
         )
     # Nodes are numbered along the path already.
     if graph.power == 1:
@@ -222,7 +222,7 @@ def close_ring(graph: AnswerGraph) -> ExplicitGraph:
     graph._check_unit("rings")
     if not graph.is_path or graph.size < 3:
         raise InputError(
-            f"a ring is closed from a line of at least 3 answers, but {graph.name} is none"
+            f"a ring is closed from a line of at least 3 answers, but {graph.name} is not one"
         )
     order = path_order(graph)
     ends = (int(order[0]), int(order[-1]))

@@ -965,9 +965,7 @@ def explain(
             f"with a question (--min-utility, --query); got {given or 'none'}"
         )
     if (min_utility is None) != (graph is None):
-        raise InputError(
-            "a wanted utility and the question that it is wanted for go together: give both or none"
-        )
+        raise InputError("a utility and its question go together: give both or neither")
     chosen_by = ""
     if epsilon is not None:
         level = Epsilon.of(epsilon)

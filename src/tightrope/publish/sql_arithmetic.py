@@ -371,7 +371,9 @@ class ArithmeticReader:
         if centre:
             fields = {**fields, "centre": centre}
         taken = centre * column.step
-        named = exp.Sub(this=cell.copy(), expression=exp.convert(float(taken)))
+        # As people write it: 100, not 100.0.
+        shown = int(taken) if taken == int(taken) else float(taken)
+        named = exp.Sub(this=cell.copy(), expression=exp.convert(shown))
         from_centre = _filtered(exp.Sum(this=named), condition)
         rest = self._number(from_centre, fields, title_of(from_centre))
         return column, Operation("+", rest, Operation("*", Constant(taken), many)), many

@@ -432,7 +432,7 @@ def read_address(text: str) -> tuple[Any, Path | None]:
     except (ArgumentError, ValueError):
         raise InputError(
             "a ledger needs an address: a file, sqlite:///FILE or postgresql://HOST/DATABASE; "
-            f"what follows {text.partition('://')[0][:20]}:// is none"
+            f"what follows {text.partition('://')[0][:20]}:// is not an address"
         ) from None
     if url.get_backend_name() == "sqlite":
         # An in-memory ledger would forget what was spent with the process.
