@@ -132,6 +132,8 @@ def terms() -> dict[str, str]:
 
 def formula(escaped: str, display: str) -> str:
     drawn = str(convert(html.unescape(escaped).strip(), display=display))
+    # The bars of a norm grow in MathML, and in TeX only after \left.
+    drawn = drawn.replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
     # A wide formula scrolls by itself, not the page. A short one stays in its line.
     if display == "block":
         return f'<div class="scrolls" tabindex="0">{drawn}</div>'

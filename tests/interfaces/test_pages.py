@@ -35,6 +35,12 @@ def test_formulas_are_mathml_without_leftovers(path):
     assert not any("\\" in formula for formula in formulas)
 
 
+def test_the_bars_of_a_norm_are_as_high_as_a_letter():
+    page = built(ROOT / "docs" / "concepts" / "tight-constraints.md")
+    assert page.count('<mo stretchy="false">&#x02016;</mo>') == 4
+    assert "<mo>&#x02016;</mo>" not in page
+
+
 def test_first_use_of_a_word_of_the_papers_has_its_meaning():
     page = built(ROOT / "docs" / "concepts" / "optimal.md")
     for word in ("remap", "regular prior", "prices", "tight constraints"):
