@@ -300,7 +300,7 @@ def test_a_job_that_does_not_fit_pays_nothing(run):
     [
         ((), "give one SELECT"),
         ((COUNT,), "--epsilon E, or --error R"),
-        ((COUNT, "--error", "3", "--epsilon", "1"), "instead of --epsilon"),
+        ((COUNT, "--error", "3", "--epsilon", "1"), "--error or --epsilon, not both"),
         ((COUNT, "--error", "-3"), "positive"),
         (
             ("select count(*) from people where sex = 'w'", "--epsilon", "1"),
