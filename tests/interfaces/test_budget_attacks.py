@@ -13,7 +13,14 @@ from tightrope import Epsilon
 from tightrope.certify import certify
 from tightrope.channels import GeometricChannel
 from tightrope.errors import CheckFailed, InputError, TightropeError
-from tightrope.publish import Ledger, SourceFailed, parse_facts, release, verify_receipt
+from tightrope.publish import (
+    Ledger,
+    LedgerError,
+    SourceFailed,
+    parse_facts,
+    release,
+    verify_receipt,
+)
 from tightrope.publish.accounts import Charge
 from tightrope.publish.receipts import SigningKey, apply_remap
 
@@ -229,6 +236,18 @@ def test_a_ledger_through_a_link_signs_with_one_key():
     second = ask(ledger="else/alias.db")
     assert first.receipt["public_key"] == second.receipt["public_key"]
     assert not Path("else/alias.db.key").exists()
+
+
+def test_a_ledger_with_two_names_is_refused():
+    """It had a second key, and a crash under one name was invisible under the other."""
+    ask()
+    os.link("ledger.db", "other.db")
+    for name in ("other.db", "ledger.db"):
+        with pytest.raises(LedgerError, match=r"has 2 names \(hard links\)"):
+            ask(ledger=name)
+    assert not Path("other.db.key").exists()
+    Path("other.db").unlink()
+    assert ask().fresh
 
 
 # -- texts that cannot succeed --------------------------------------------------------------

@@ -108,10 +108,26 @@ class Store:
         # Connecting would create an empty SQLite file.
         if self.file is not None and not self.file.exists():
             return False
+        self._check_one_name()
         import sqlalchemy as sa
 
         with self.reading() as transaction:
             return bool(sa.inspect(transaction.connection).has_table("ledger_entries"))
+
+    def _check_one_name(self) -> None:
+        """Refuse a file with several hard links.
+
+        SQLite finds the journal of an interrupted step by the name of the file. Under another name
+        the step would stay half done, and be undone later together with all that followed.
+        """
+        if self.file is None:
+            return
+        names = self.file.stat().st_nlink
+        if names > 1:
+            raise LedgerError(
+                f"{self.name}: this file has {names} names (hard links), and a ledger must have "
+                "one: keep the name it was made under and remove the others; copy a ledger with cp"
+            )
 
     def create(self, first: Callable[[Transaction], object]) -> None:
         """Make the tables and write the first entry, all or nothing."""

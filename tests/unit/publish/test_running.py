@@ -157,6 +157,9 @@ def test_a_distribution_function_is_asked_for(given):
     assert told_costs([answer])["intervals"] == "95 % each; upto for all lines at once"
     assert not answer.certified
     assert any("sums of such counts" in note for note in answer.notes)
+    # A line of the picture for each line of the answer; a curve is flat.
+    points = answer.plot(answer.titles[0])
+    assert points.get_figheight() == pytest.approx(0.32 * len(answer.rows) + 0.8)
     (axes, *_) = answer.plot("upto").axes
     assert len(axes.lines) == len(axes.collections) == 1
     # The band goes from the lower ends to the upper ones.
