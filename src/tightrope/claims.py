@@ -347,8 +347,14 @@ def claim_of_file(file: Any, verdict: Any) -> Claim | None:
 
 
 def claim_of_design(design: Any) -> Claim:
-    """Return what a design has proved so far, in floats; its file states the same exactly."""
+    """Return what a design has proved so far, in floats.
+
+    Its file states the same exactly, but for noise whose bound stays in floats.
+    """
     one = None if design.many else design.consumer
+    prior = None if one is None or one.risk_averse else _prior_words(one.prior)
+    if design.is_floating and prior == "listed":
+        prior = "asked about"  # no file has it
     return Claim(
         design.graph.question or (),
         design.value,
@@ -357,7 +363,7 @@ def claim_of_design(design: Any) -> Claim:
         design.minimised
         if design.minimised != "loss" or one is None
         else one.loss.name,
-        None if one is None or one.risk_averse else _prior_words(one.prior),
+        prior,
         None if one is None or not one.risk_averse else _support_words(one),
         _limit_words(design),
         scale=design.scale,

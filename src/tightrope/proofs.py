@@ -96,9 +96,7 @@ def prove(
     if design.inner is not None:
         window = (design.start, design.inner.graph)
         design = design.inner
-    if isinstance(design.channel, UnboundedNoise) and isinstance(
-        design.certificate, Certificate
-    ):
+    if design.is_floating:
         # Of noise on a lattice a file proves what follows in closed form, and no list of prices.
         design = find_design(design.graph, design.level, design.consumer, "unbounded")
     channel, guess_of = _stored(design)

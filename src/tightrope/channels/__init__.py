@@ -27,6 +27,7 @@ from tightrope.channels.generality import (
     make_maximally_general as make_maximally_general,
     maximally_general as maximally_general,
 )
+from tightrope.channels.guessed import GuessedNoise as GuessedNoise
 from tightrope.channels.privacy import (
     is_private as is_private,
     smallest_epsilon as smallest_epsilon,

@@ -35,7 +35,7 @@ from tightrope.optimize.solvers import finished, too_many
 from tightrope.optimize.task import RoutePlan, Task
 from tightrope.progress import Progress
 
-#: Part of what rows must sum to that is bought or sold at the end, at most.
+#: Part of what rows must sum to that is bought or sold at the end, on average, at most.
 TRADED = 1e-9
 
 
@@ -100,16 +100,23 @@ class Market(Protocol):
         The number of answers in each class.
     highest
         No price of an answer is above this.
+    traded
+        How much of a row may be bought or sold at the end, on average: prices may then still be at
+        the end of their box, and a mechanism lacks that much.
     proved
-        Prices of one answer of each class that prove a bound, to begin with.
+        Prices that prove a bound, to begin with.
     centre
         Prices to search around, to begin with.
     """
 
     sizes: Floats
     highest: float
+    traded: float
     proved: Floats
     centre: Floats
+
+    def total(self, prices: Floats) -> float:
+        """Return the bound that prices prove."""
 
     def first(self) -> Offers:
         """Return rays with which rows can sum to 1; the first of them is never left out."""
@@ -158,7 +165,7 @@ class Boxstep:
     @property
     def bound(self) -> float:
         """What is proved."""
-        return float(self.market.sizes @ self.prices)
+        return self.market.total(self.prices)
 
     def _add(self, offers: Offers) -> None:
         """Take rays into the program; none of them is basic."""
@@ -203,10 +210,13 @@ class Boxstep:
         reach = self.settings.box_width * (np.abs(self.centre) + usual)
         high = np.minimum(self.centre + reach, self.market.highest)
         value, values, duals = self._solved(sizes * (self.centre - reach), sizes * high)
-        traded = float(values[: 2 * len(sizes)].sum())
+        bought, sold = np.split(values[: 2 * len(sizes)], 2)
+        # A price that may not rise says nothing of a box that is too small.
+        bought[high >= self.market.highest] = 0.0
+        traded = float((bought + sold).mean())
         here = duals / sizes
         proved, offers = self.market.cheapest(here)
-        if sizes @ proved > self.bound:
+        if self.market.total(proved) > self.bound:
             self.prices = proved
             self.centre = here
         gap = relative_gap(value, self.bound)
@@ -222,7 +232,7 @@ class Boxstep:
             )
         )
         self._add(offers)
-        return gap <= self.gap / 2 and traded <= TRADED * len(sizes)
+        return gap <= self.gap / 2 and traded <= self.market.traded
 
     def _solved(self, low: Floats, high: Floats) -> tuple[float, Floats, Floats]:
         """Solve the program, with duals between two limits; the traded sums come first."""
@@ -267,6 +277,7 @@ class Orbits:
     """
 
     highest = np.inf
+    traded = TRADED
 
     def __init__(
         self, problem: Problem, watch: Watch | None = None, known: Floats | None = None
@@ -299,6 +310,10 @@ class Orbits:
         problem = self.problem
         places = problem.classes, np.arange(problem.size)
         return csr_array((1 / self.sizes[problem.classes], places))
+
+    def total(self, prices: Floats) -> float:
+        """Return what prices of orbits prove."""
+        return float(self.sizes @ prices)
 
     def by_answer(self, prices: Floats) -> Floats:
         """Return the price of every answer."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.channels import UnboundedNoise
-from tightrope.optimize.boxstep import Boxstep, Offers
+from tightrope.optimize.boxstep import TRADED, Boxstep, Offers
 from tightrope.optimize.certificate import Certificate
 from tightrope.optimize.cuts import FLOOR, cheapest_rays
 from tightrope.optimize.loops import run
@@ -205,6 +205,8 @@ class Balls:
         Prices that smaller balls and fewer depths have proved: they hold here as well.
     """
 
+    traded = TRADED
+
     def __init__(
         self, task: Task, price_depth: int, radius: int, known: Floats | None = None
     ) -> None:
@@ -230,6 +232,10 @@ class Balls:
         self.centre = self.proved
         if not self.proved.any():
             self.centre = self._usual()
+
+    def total(self, prices: Floats) -> float:
+        """Return what prices of one answer of each class prove."""
+        return float(self.sizes @ prices)
 
     def _usual(self) -> Floats:
         """Return prices to begin with: what rays α^d lose for each unit of their sum."""

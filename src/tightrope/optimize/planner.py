@@ -27,6 +27,7 @@ from tightrope.optimize import (
     closed_forms,
     cosets,
     depths,
+    posterior,
     solvers,
     sums,
     unbounded,
@@ -56,6 +57,7 @@ ROUTES: Mapping[str, Callable[[Task], RoutePlan | str]] = {
     "staircases": sums.staircases_route,
     "stretched": sums.stretched_route,
     "depths": depths.depths_route,
+    "posterior": posterior.posterior_route,
     "boxstep": boxstep.boxstep_route,
     "orbits": solvers.orbits_route,
     "rays": solvers.rays_route,
@@ -74,6 +76,7 @@ SEARCHES = (
     "staircases",
     "stretched",
     "depths",
+    "posterior",
     "boxstep",
     "orbits",
     "rays",
@@ -270,7 +273,8 @@ def _names(task: Task) -> list[str]:
         return [*UNLISTED]
     if size > settings.listed_answers:
         # Geometric noise is exact on a path; noise without ends is for the worst answer only.
-        return ["window", "stretched", "geometric", "depths", "unbounded", *ROUTES]
+        quick = ("window", "stretched", "geometric", "depths", "posterior", "unbounded")
+        return [*quick, *ROUTES]
     worst = (
         consumer.risk_averse
         and consumer.all_answers

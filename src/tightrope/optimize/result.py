@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tightrope.channels import Channel
+from tightrope.channels import Channel, GuessedNoise, UnboundedNoise
 from tightrope.claims import claim_of_design
 from tightrope.consumers import Consumer
 from tightrope.epsilon import Epsilon
@@ -180,6 +180,12 @@ class Design:
     def certified(self) -> bool:
         """Whether the gap is proved to be as small as was asked for."""
         return self.gap <= self.wanted_gap
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether its bound stays in floats: a file has its noise, and proves the worst case."""
+        by_rule = isinstance(self.channel, UnboundedNoise | GuessedNoise)
+        return by_rule and isinstance(self.certificate, Certificate)
 
     @property
     def claim(self) -> str:

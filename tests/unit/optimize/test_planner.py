@@ -90,7 +90,7 @@ def test_every_route_explains_itself() -> None:
     assert [name for name, _, _ in rows] == [
         "geometric", "tree", "regular", "symmetric", "candidate", "window", "dual", "cosets",
         "staircases", "stretched",
-        "depths", "boxstep", "orbits", "rays", "unbounded", "plain",
+        "depths", "posterior", "boxstep", "orbits", "rays", "unbounded", "plain",
     ]  # fmt: skip
     assert all(why for _, _, why in rows)
 
