@@ -83,7 +83,7 @@ dist: install ## build wheel, source archive, SBOM and hashes; try each in a cle
 bench: install ## measure beside the peers and write docs/benchmarks.md (half an hour)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-ablate: install ## measure what each setting of the solver is worth; write docs/ablation.md (a quarter of an hour)
+ablate: install ## measure what each setting of the solver is worth; write docs/ablation.md (half an hour)
 	@$(BIN)/python -m benchmarks.ablate $(ARGS)
 
 mutate: install ## draw mutants of the rooms that decide and print those that no test notices

@@ -1,16 +1,18 @@
 """What each setting of the solver is worth: `make ablate`.
 
-python -m benchmarks.ablate [--field NAME ...] [--limit SECONDS] [--workers W] [--out FILE]
+python -m benchmarks.ablate [--part NAME] [--field NAME ...] [--limit SECONDS] [--workers W]
 
-A fixed suite of questions is asked with the settings as they are, and then with each field of
-``SolverSettings`` moved: a number divided and multiplied by ten, a fraction also set to zero. A
-field whose rows look like the first one is worth nothing and should go.
+Fixed questions are asked with the settings as they are, and then with each field of
+``SolverSettings`` moved: a number divided and multiplied by ten, a fraction also set to zero, a cap
+only divided. A field whose rows look like the first one is worth nothing and should go.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import Field, asdict, dataclass, fields
 from pathlib import Path
@@ -25,12 +27,20 @@ from tightrope.optimize import SolverSettings
 PAGE = ROOT / "docs" / "ablation.md"
 #: How many questions of each kind the fixed suite has, and how many answers at most.
 SUITE = {"one": (110, 200), "averse": (10, 60), "many": (10, 16), "limit": (10, 40)}
-#: Fields that say what is refused for its size: moving them changes no answer of the suite.
+#: Questions with more answers, for fields that the suite's never read or that matter to few.
+MIDDLE = (
+    ("counts(10,3)", ("uniform", 0.0, 0), "absolute", "1"),
+    ("counts(50,2)", ("uniform", 0.0, 0), "distance", "2"),
+    ("sum(43,9)", ("poisson", 8.0, 0), "squared", "1"),
+    ("sum(197,2)", ("spiky", 0.9, 1), "binary", "1"),
+    ("sum(300,5)", ("binomial", 0.3, 0), "absolute", "1"),
+    ("sum(12000,5)", ("binomial", 0.3, 0), "absolute", "1"),
+)
+#: Fields that say what is refused for its size: ten times as much may not fit into memory.
 CAPS = (
     "engine_answers", "checked_answers", "baseline_entries", "remapped_entries", "remap_entries",
     "program_entries", "proof_multipliers", "proof_tree_pairs", "proof_line",
-    "listed_answers", "most_rounds", "box_rows", "ball_arcs", "ball_seconds",
-    "likely_answers", "knots", "ball_pairs",
+    "listed_answers", "box_rows", "ball_arcs", "likely_answers", "ball_pairs",
 )  # fmt: skip
 #: The suite is drawn from this seed: it is the same for every state of the code.
 SEED = 20260
@@ -49,6 +59,7 @@ class Row:
     failed: int
     total: float
     median: float
+    gap: float
 
     @classmethod
     def of(cls, field: str, value: str, touched: int, outcomes: list[Outcome]) -> Row:
@@ -56,15 +67,15 @@ class Row:
         seconds = [one.cpu for one in outcomes]
         kinds = ("certified", "uncertified", "over", "failed")
         counts = [sum(one.status == kind for one in outcomes) for kind in kinds]
-        return cls(
-            field, value, touched, *counts, sum(seconds), statistics.median(seconds)
-        )
+        gap = statistics.fmean(one.gap for one in outcomes)
+        median = statistics.median(seconds)
+        return cls(field, value, touched, *counts, sum(seconds), median, gap)
 
     def __str__(self) -> str:
         open_ = self.uncertified + self.over + self.failed
         return (
             f"| {self.field} | {self.value} | {self.touched} | {self.certified} | {open_} "
-            f"| {self.total:.0f} | {1000 * self.median:.0f} |"
+            f"| {self.total:.0f} | {1000 * self.median:.0f} | {100 * self.gap:.2g} |"
         )
 
 
@@ -77,9 +88,26 @@ def suite() -> list[Question]:
     ]
 
 
+def middle() -> list[Question]:
+    """Return the questions with more answers."""
+    return [
+        Question(text, "change-one", prior, loss, epsilon)
+        for text, prior, loss, epsilon in MIDDLE
+    ]
+
+
+#: Each part of the page: its questions, and its heading.
+PARTS = {
+    "suite": (suite, "Up to two hundred answers"),
+    "middle": (middle, "More answers"),
+}
+
+
 def moved(one: Field[Any]) -> list[Any]:
     """Return the values that a field is moved to."""
-    default = one.default
+    default: Any = one.default
+    if one.name in CAPS:
+        return [default // 10]
     if isinstance(default, int):
         return [default // 10, default * 10]
     return [0.0, default / 10, default * 10]
@@ -88,36 +116,59 @@ def moved(one: Field[Any]) -> list[Any]:
 def variations(names: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield fields with the values they are moved to, all of them or those that are named."""
     for one in fields(SolverSettings):
-        if one.name in names or (not names and one.name not in CAPS):
+        if not names or one.name in names:
             yield from ((one.name, value) for value in moved(one))
 
 
-def page(rows: list[Row], asked: int, limit: float) -> str:
-    """Return the page with the table of so many questions."""
-    whole = sum(count for count, _ in SUITE.values())
-    where = ", ".join(f"{key}: {value}" for key, value in machine.describe().items())
-    head = f"""# What each setting is worth
+HEAD = """# What each setting is worth
 
-A fixed suite of {whole} questions for one consumer, for risk-averse and many consumers and under \
-a limit, asked with one field of `SolverSettings` moved at a time: `make ablate`. The first line \
-is the settings as they are. *Open* counts questions that were not certified within {limit:g} s; \
-they count with the whole limit in the total. *Touched* counts the questions whose search reads \
-the field at all; on the others nothing can differ, and fields that none reads are left out: they \
-are for questions with more answers. Times are those of the processors. This table: {asked} of \
-the questions, on {where}.
-
-| field | moved to | touched | certified | open | total, s | median, ms |
-|---|---|---|---|---|---|---|
+Fixed questions are asked with one field of `SolverSettings` moved at a time: `make ablate`. \
+{suite} of them, for one consumer, for risk-averse and many consumers and under a limit, have up \
+to two hundred answers; {middle} have more. The first line of each table is the settings as they \
+are. *Open* counts questions that were not certified within the limit of time; they count with the \
+whole limit in the total. *Touched* counts the questions whose search reads the field at all; on \
+the others nothing can differ, and fields that none reads are left out. *Gap* is the mean of the \
+proved relative gaps. A field that is a cap on sizes is divided only. Times are those of the \
+processors, on {where}.
 """
-    return head.replace("\\\n", "") + "\n".join(str(row) for row in rows) + "\n"
+
+
+def section(part: str, rows: list[Row], limit: float) -> str:
+    """Return the section of the page with the table of a part."""
+    return f"""## {PARTS[part][1]}
+
+The limit is {limit:g} s.
+
+| field | moved to | touched | certified | open | total, s | median, ms | gap, % |
+|---|---|---|---|---|---|---|---|
+""" + "".join(f"{row}\n" for row in rows)
+
+
+def write(sections: dict[str, str]) -> None:
+    """Write the page; a part that was not asked keeps its section."""
+    _, *known = re.split(r"^(?=## )", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    kept = {
+        part: text.rstrip() + "\n"
+        for part, (_, heading) in PARTS.items()
+        for text in known
+        if text.startswith(f"## {heading}\n")
+    }
+    counts = {part: len(questions()) for part, (questions, _) in PARTS.items()}
+    where = ", ".join(f"{key}: {value}" for key, value in machine.describe().items())
+    head = HEAD.format(**counts, where=where)
+    both = kept | sections
+    PAGE.write_text(
+        "\n".join([head, *(both[part] for part in PARTS if part in both)]), "utf-8"
+    )
+    print(f"written: {PAGE}")
 
 
 def main() -> None:
     parser = options("Move each setting of the solver and measure what it is worth.")
+    parser.add_argument("--part", choices=PARTS, help="this part of the page only")
     parser.add_argument(
         "--field", action="append", default=[], help="this field; may be repeated"
     )
-    parser.add_argument("--count", type=int, help="so many questions of the suite only")
     parser.add_argument(
         "--details", type=Path, help="write every outcome into this JSON file"
     )
@@ -126,12 +177,26 @@ def main() -> None:
     unknown = [name for name in asked.field if name not in known]
     if unknown:
         parser.error(f"no field {unknown[0]!r}; there are: {', '.join(known)}")
-    questions = suite()
-    if asked.count:  # spread over the kinds
-        questions = questions[:: -(-len(questions) // asked.count)]
+    details = {}
+    sections = {}
+    for part in [asked.part] if asked.part else PARTS:
+        rows, outcomes = measured(PARTS[part][0](), asked)
+        sections[part] = section(part, rows, asked.limit)
+        details[part] = [[asdict(one) for one in line] for line in outcomes]
+        print(sections[part], flush=True)
+    if asked.details is not None:
+        asked.details.write_text(json.dumps(details) + "\n")
+    if not asked.field:
+        write(sections)
+
+
+def measured(
+    questions: list[Question], asked: Namespace
+) -> tuple[list[Row], list[list[Outcome]]]:
+    """Ask questions with each field moved; return the table, and all outcomes by question."""
     tried = list(variations(asked.field))
     variants = [{}, *({field: value} for field, value in tried)]
-    answered: list[list[Outcome]] = []
+    answered = []
     for outcomes in run_all(questions, asked.limit, asked.workers, variants):
         answered.append(outcomes)
         print(f"{len(answered):4}/{len(questions)} {outcomes[0]}", flush=True)
@@ -140,16 +205,7 @@ def main() -> None:
     for (field, value), outcomes in zip(tried, columns, strict=True):
         if touched := sum(field in one.read for one in before):
             rows.append(Row.of(field, f"{value:g}", touched, outcomes))
-    print("\n".join(map(str, rows)))
-    if asked.details is not None:
-        found = [[asdict(one) for one in outcomes] for outcomes in answered]
-        asked.details.write_text(
-            json.dumps({"variants": variants, "outcomes": found}) + "\n"
-        )
-    out: Path | None = asked.out or (None if asked.field or asked.count else PAGE)
-    if out is not None:
-        out.write_text(page(rows, len(questions), asked.limit), encoding="utf-8")
-        print(f"written: {out}")
+    return rows, answered
 
 
 if __name__ == "__main__":

@@ -78,7 +78,15 @@ def test_every_setting_is_moved_to_something_else() -> None:
             assert value != one.default
             SolverSettings(**{one.name: value})
     names = {name for name, _ in ablate.variations([])}
-    assert names | set(ablate.CAPS) == {one.name for one in fields(SolverSettings)}
+    assert names == {one.name for one in fields(SolverSettings)} > set(ablate.CAPS)
+    assert [*ablate.variations(["box_rows"])] == [("box_rows", 100)]
+
+
+def test_questions_with_more_answers_are_asked_too() -> None:
+    sizes = [suite.size_of(one) for one in ablate.middle()]
+    assert min(sizes) > 200
+    assert sum(size > SolverSettings().window_answers for size in sizes) > 2
+    assert max(sizes) > SolverSettings().listed_answers
 
 
 def test_the_table_has_a_line_for_each_variation() -> None:
@@ -88,5 +96,19 @@ def test_the_table_has_a_line_for_each_variation() -> None:
     good = suite.Outcome(easy, 5, "certified", "dual", 0.5, 0.25)
     bad = suite.Outcome(easy, 5, "over", "", 30.0, 30.0)
     row = ablate.Row.of("wide_gap", "0.1", 2, [good, good, bad])
-    assert str(row) == "| wide_gap | 0.1 | 2 | 2 | 1 | 30 | 250 |"
-    assert str(row) in ablate.page([row], 3, 30.0)
+    assert str(row) == "| wide_gap | 0.1 | 2 | 2 | 1 | 30 | 250 | 1e+02 |"
+    assert str(row) in ablate.section("suite", [row], 30)
+
+
+def test_a_part_that_was_not_asked_keeps_its_table(tmp_path, monkeypatch) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Old\n\n## Up to two hundred answers\n\nold\n\n## More answers\n\nold\n"
+    )
+    monkeypatch.setattr(ablate, "PAGE", page)
+    ablate.write({"middle": ablate.section("middle", [], 10)})
+    first, second = page.read_text().split("## More answers")
+    assert "# What each setting is worth" in first
+    assert first.endswith("## Up to two hundred answers\n\nold\n\n")
+    assert "old" not in second
+    assert "The limit is 10 s." in second
