@@ -631,7 +631,8 @@ def _terms(plan: JobPlan, place: int, wanted: Sequence[_Cell]) -> Counter[Fracti
             # Σ_levels shares · tensor along this axis: levels become groups.
             moved = np.tensordot(np.array(rows, object), tensor, (1, dim))
             tensor = np.moveaxis(moved, 0, dim)
-        total = total + tensor * (cell.weight / GRAIN)
+        # In place: without columns a sum of arrays would be no array.
+        total[...] += tensor * (cell.weight / GRAIN)
     terms: Counter[Fraction] = Counter()
     for coefficient, cells in zip(total.flat, itertools.product(*sizes), strict=True):
         terms[Fraction(coefficient)] += math.prod(cells)

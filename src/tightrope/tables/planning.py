@@ -646,7 +646,9 @@ class _ShareSearch:
         self.weights /= self.weights.sum()
         self.candidates = self._candidates()
         self.places = tuple(np.array(self.candidates).T)
-        self.sizes = self.cells[self.places[1:]].astype(np.int64)
+        # Not by one index array: a job of totals alone has no columns, and no arrays of levels.
+        sizes = [self.cells[tuple(levels)] for _, *levels in self.candidates]
+        self.sizes = np.array(sizes).astype(np.int64)
         measures = [job.measures[row] for row in self.places[0]]
         widths = np.array([job.widths[measure] for measure in measures])
         self.curves = _Curves(job.relation, epsilon, self.sizes, widths)
@@ -668,7 +670,7 @@ class _ShareSearch:
 
     def starts(self) -> list[Floats]:
         """Return shares to start from: all margins of k levels, the published ones, all alike."""
-        heights = np.array(self.places[1:]).sum(axis=0)
+        heights = np.array(self.candidates)[:, 1:].sum(axis=1)
         places = zip(*(part.tolist() for part in self.tables), strict=True)
         published = set(places)
         is_published = [place in published for place in self.candidates]

@@ -521,7 +521,7 @@ class Tables(Shape, kind="tables"):
         """Return the cells of each measured table."""
         deep = len(self.axes)
         places = np.array([row[:deep] for row in rows], np.int64)
-        numbers = places.reshape(-1, deep)
+        numbers = places.reshape(len(rows), deep)
         # Python's integers: sums over more rows than declared may be beyond 64 bits.
         added = np.array([int(row[deep]) for row in rows], object)
         # A negative place is a row in no declared class.
