@@ -560,6 +560,35 @@ def test_one_where_in_two_spellings_is_one_job(where):
     assert len(job.views) == 2
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("neighbours", ["add-remove", "change-one", "either"])
+def test_counts_without_groups_are_a_job_too(neighbours, whole):
+    write_facts(neighbours)
+    where = "where age > 1"
+    made = plan(
+        [
+            f"select count(*) as n from people {where}",
+            f"select count(*) as m from people {where}",
+        ],
+        epsilon=1,
+        whole=whole,
+    )
+    assert len(made.questions) == 1
+    first, second = (answer.rows[0][1] for answer in tr.asking.ask_all(made))
+    assert first[0].value == second[0].value
+    assert abs(first[0].value - 300) < 60
+    if whole:
+        assert first[1].value == first[0].value
+
+
+def test_counts_of_everybody_are_public_and_no_job():
+    write_facts("change-one")
+    everybody = "select count(*) as n from people"
+    assert len(plan([everybody, everybody], epsilon=1).questions) == 2
+    grouped = "select sex, count(*) as n from people group by sex"
+    assert len(plan([everybody, grouped], epsilon=1).questions) == 1
+
+
 def test_rows_in_no_declared_class_are_counted_in_every_table(run):
     with Path("people.csv").open("a") as file:
         file.write("1,x,north\n" * 1000)

@@ -154,13 +154,14 @@ def in_jobs(
             jobs.append([(view, tables)])
         else:
             place.append((view, tables))
-    planned = [
-        _joined(job, whole)
-        # A single table needs no joint plan.
-        if whole or len(job) > 1
-        else _alone(job[0][0], shapes[job[0][0].place])
-        for job in jobs
-    ]
+    planned = []
+    for job in jobs:
+        all_public = all(member.is_public for _, member in job)
+        # A single table needs no joint plan, and there is none for what is public.
+        if whole or (len(job) > 1 and not all_public):
+            planned.append(_joined(job, whole))
+        else:
+            planned += [_alone(view, shapes[view.place]) for view, _ in job]
     # In the order in which they were asked, whatever was planned together.
     in_order = sorted([*alone, *planned], key=lambda one: one.views[0].place)
     return _for_largest(in_order) if largest else in_order

@@ -11,6 +11,7 @@ from tightrope.tables import (
     JobPlan,
     PublishedTable,
     Settings,
+    error_law,
     estimate,
     least_epsilon,
     plan,
@@ -174,6 +175,17 @@ def test_a_job_of_public_numbers_has_nothing_to_plan():
     assert split_error(job, 1) == 0
     with pytest.raises(InputError, match="nothing to plan"):
         plan(job, 1)
+
+
+def test_a_total_alone_is_planned(simulate, contradictions):
+    job = Job.of({}, [[]], "either")
+    found = plan(job, 1)
+    assert [(table.margin, table.share) for table in found.measured] == [((), 1)]
+    released = estimate(found, simulate(found, 2000, 1))
+    assert contradictions(released) == []
+    law = error_law(found, ((), ()))
+    assert law.variance == pytest.approx(found.mean_squares[0])
+    assert np.mean(released.table(()) ** 2) == pytest.approx(law.variance, rel=0.15)
 
 
 def test_a_column_of_one_class_is_planned(simulate, contradictions):

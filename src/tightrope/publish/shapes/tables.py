@@ -321,6 +321,11 @@ class Tables(Shape, kind="tables"):
         return CHANGE_ONE if is_joint else EITHER
 
     @property
+    def is_public(self) -> bool:
+        """Whether all of its numbers are public: the number of people under ``change-one``."""
+        return self.relation.total_known and not any(self.sets)
+
+    @property
     def steps_per_person(self) -> int:
         """How many steps of 1 one person makes in a cell: one for each row."""
         return self.rows_per_person
