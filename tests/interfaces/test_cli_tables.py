@@ -342,6 +342,21 @@ def test_a_cube_of_too_many_columns_is_refused():
         )
 
 
+@pytest.mark.parametrize("what", ["count(*) as n", "count(*) as n, sum(c0) as s"])
+def test_more_numbers_than_can_be_published_are_refused_before_the_plan(
+    what, monkeypatch
+):
+    # Planning eight such columns took minutes, and was for nothing.
+    monkeypatch.setattr("tightrope.publish.shapes.tables.plan", None)
+    columns = {f"c{n}": "0..99" for n in range(8)}
+    names = ", ".join(columns)
+    with pytest.raises(TooLarge, match="numbers, more than 1200000: leave out the"):
+        plan(
+            [f"select {names}, {what} from t group by cube ({names})"],
+            epsilon=1, columns=columns, population=99, data="t.csv",
+        )  # fmt: skip
+
+
 def test_a_job_is_no_question_for_release(run):
     asked = query("count(600)", "add-remove")
     certify(UnboundedNoise(asked.graph, 1), asked, 1).save("count.tightrope")

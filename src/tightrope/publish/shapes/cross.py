@@ -170,6 +170,7 @@ class Crossed(Tables, kind="crossed"):
 
     def as_asked(self) -> Crossed:
         """Return the shape: each line has all its numbers."""
+        self.check_numbers()
         return replace(self, keys=(PLACE, *self.keys)) if len(self.rows) > 1 else self
 
     @property
