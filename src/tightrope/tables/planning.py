@@ -647,8 +647,8 @@ class _ShareSearch:
         self.candidates = self._candidates()
         self.places = tuple(np.array(self.candidates).T)
         # Not by one index array: a job of totals alone has no columns, and no arrays of levels.
-        sizes = [self.cells[tuple(levels)] for _, *levels in self.candidates]
-        self.sizes = np.array(sizes).astype(np.int64)
+        cells = [self.cells[tuple(levels)] for _, *levels in self.candidates]
+        self.sizes = np.array(cells).astype(np.int64)
         measures = [job.measures[row] for row in self.places[0]]
         widths = np.array([job.widths[measure] for measure in measures])
         self.curves = _Curves(job.relation, epsilon, self.sizes, widths)
