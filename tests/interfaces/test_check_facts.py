@@ -8,7 +8,7 @@ import pytest
 from pyarrow import csv
 from tests.data.conftest import truth_of
 
-from tightrope.asking import plan
+from tightrope.asking import ask, plan
 from tightrope.errors import InputError
 from tightrope.publish import Ledger, parse_facts
 from tightrope.publish.facts import bound_checks, fact_checks
@@ -201,3 +201,21 @@ def test_rows_beyond_would_move_further_without_their_bound():
     assert shape.question == "sum(2,99)"
     (_, shape, *_) = read_shapes(bounded, facts)
     assert shape.question == "sum(2,1)"
+
+
+@pytest.mark.parametrize("near", ["add-remove", "either"])
+def test_a_table_of_more_people_than_declared_is_cut_and_says_so(near, tmp_path):
+    """Its groups come out as if there were no more: one was printed 76 ± 3 where it has 108."""
+    facts = parse_facts(
+        f'[tables.people]\npopulation = 40\nneighbours = "{near}"\nbudget = "20"\n'
+        '[tables.people.columns]\nsex = { values = ["f", "m"] }\n'
+    )
+    answer = ask(
+        "select sex, count(*) as n from people group by sex",
+        data=pa.table({"sex": ["f", "m"] * 30}),
+        facts=facts, epsilon=20, ledger=tmp_path / "ledger.db",
+    )  # fmt: skip
+    assert [number.value for _, (number,) in answer.rows] == [30, 10]
+    assert "at most 40 people, numbers cut to what so many can have" in str(
+        answer.about[0]
+    )

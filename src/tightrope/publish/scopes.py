@@ -54,7 +54,8 @@ def scope_of(shape: Shape) -> Scope:
     >>> income = Column("income", "integer", bounds=(0, 200_000))
     >>> people = Table("people", 400, Neighbours.ADD_REMOVE, {"income": income})
     >>> print(scope_of(Sum(people, column=income)))
-    table people: at most 400 people; income clipped to 0..200000, missing values left out
+    table people: at most 400 people, numbers cut to what so many can have: intervals are about what
+    remains; income clipped to 0..200000, missing values left out
     """
     rules = [*_people(shape), *_values(shape), *_groups(shape), *shape.rules]
     return Scope(shape.table.name, tuple(dict.fromkeys(rules)))
@@ -63,8 +64,14 @@ def scope_of(shape: Shape) -> Scope:
 def _people(shape: Shape) -> Iterator[str]:
     table = shape.table
     if table.population is not None:
+        people = f"{table.population:,} people"
+        # Whether there are more is confidential where people come and go: nothing can refuse it.
+        limited = (
+            f"at most {people}, numbers cut to what so many can have: "
+            "intervals are about what remains"
+        )
         is_exact = table.neighbours is Neighbours.CHANGE_ONE
-        yield f"{'exactly' if is_exact else 'at most'} {table.population:,} people"
+        yield f"exactly {people}" if is_exact else limited
     if table.person is not None and not shape.bounds_rows:
         where = " in each group" if shape.axes else ""
         yield f"each {table.person} counted once{where}, rows without one left out"
