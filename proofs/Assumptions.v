@@ -1,5 +1,5 @@
 (** * What the theorems assume: nothing *)
-From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Lines Layers Tuples Shown Limits Scores Best Header.
+From Tightrope Require Import Duality Exponential Distances Soundness Tables Lattice Ends Lines Layers Tuples Sharpened Shown Limits Scores Joint Best Header.
 
 Print Assumptions private_along_paths.
 Print Assumptions weak_duality.
@@ -26,6 +26,9 @@ Print Assumptions tuples_rows.
 Print Assumptions tuples_private.
 Print Assumptions lattice_steps.
 Print Assumptions tuples_sound.
+Print Assumptions pair_private.
+Print Assumptions pair_law.
+Print Assumptions sharpened_sound.
 Print Assumptions counts_graph.
 Print Assumptions histogram_join.
 Print Assumptions histogram_change.
@@ -45,7 +48,16 @@ Print Assumptions scores_sound.
 Print Assumptions scores_apart.
 Print Assumptions quantile_exact.
 Print Assumptions scores_private.
+Print Assumptions proportional_private.
+Print Assumptions bracket_rows.
+Print Assumptions bracket_private.
+Print Assumptions bracket_moves.
+Print Assumptions quantiles_move.
+Print Assumptions bracket_sound.
+Print Assumptions quantiles_sound.
 Print Assumptions judge_dense_checks.
 Print Assumptions judge_line_checks.
+Print Assumptions judge_sharpened_checks.
+Print Assumptions judge_tuples_checks.
 Print Assumptions noise_best.
 Print Assumptions count_best.

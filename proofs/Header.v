@@ -4,7 +4,7 @@
     decisions about them are made here: [judge] reads the header, and asks the proved checks. *)
 
 From Coq Require Import ZArith List Bool String Ascii.
-From Tightrope Require Import Numbers Exponential Questions Lattice Lines Tuples Shown Scores Judge Limits.
+From Tightrope Require Import Numbers Exponential Questions Lattice Lines Tuples Sharpened Shown Scores Joint Judge Limits.
 Import ListNotations.
 Open Scope string_scope.
 Open Scope Z_scope.
@@ -196,6 +196,46 @@ Definition score_question_of (text : string) : reading score_question :=
   | [] => unknown
   end.
 
+(** A rank below 1 in lowest terms, and the ranks that a list begins with. *)
+Definition rank_of (text : string) : reading (Z * Z) :=
+  let* rank := positive 5 (Text text) in
+  need fst rank <? snd rank else "a rank is below 1" in Read rank.
+Fixpoint leading_ranks (texts : list string) : reading (list (Z * Z) * list string) :=
+  match texts with
+  | text :: rest =>
+      if Nat.ltb 1 (List.length (split "/" text))
+      then let* rank := rank_of text in let* others := leading_ranks rest in Read (rank :: fst others, snd others)
+      else Read ([], texts)
+  | [] => Read ([], [])
+  end.
+Definition joint_size (text : string) : reading Z :=
+  match natural 9 text with
+  | Some n => need 0 <? n else "the question is not known" in Read n
+  | None => unknown
+  end.
+Definition joint_question_of (text : string) : reading joint_question :=
+  let* parts := call text in
+  let* found := leading_ranks (snd parts) in
+  let ranks := fst found in
+  let* sizes := each joint_size (snd found) in
+  let D := fold_right (fun rank most => Z.lcm (snd rank) most) 1 ranks in
+  let tops := map (fun rank => fst rank * (D / snd rank)) ranks in
+  need (D <=? 10000) && Nat.leb (List.length ranks) 20 && (hd 0 sizes <=? 2 ^ 20) else "the question is not known" in
+  let rows k := need 1 <? k else "one row each is not written out" in Read k in
+  if String.eqb (fst parts) "bracket" then
+    match tops, sizes with
+    | [t], [c; apart; less] => Read (Bracket t D c apart less 1)
+    | [t], [c; apart; less; k] => let* k := rows k in Read (Bracket t D c apart less k)
+    | _, _ => unknown
+    end
+  else if String.eqb (fst parts) "quantiles" then
+    match tops, sizes with
+    | _ :: _ :: _, [c; _] => Read (Quantiles tops D c 1)
+    | _ :: _ :: _, [c; _; k] => let* k := rows k in Read (Quantiles tops D c k)
+    | _, _ => unknown
+    end
+  else unknown.
+
 (** ** Level, relation, ratio *)
 Section Header.
   Variable header : list (string * json).
@@ -276,6 +316,18 @@ Section Header.
     if 4000000 <? steps_of q r * (root_of l * Z.log2_up (fst ratio)) then Uncovered "so many steps"
     else Read (judge_scores q r bits (fst ratio) (snd ratio) l).
 
+  Definition read_joint : reading (joint_question * relation * Z * (Z * Z) * level) :=
+    let* told := fields ["bits"; "kind"] (at_key "weights") in
+    let* bits := whole_number 40 1024 (get "bits" told) in
+    need bare && is_null (at_key "delta") else "tuples have a question, and neither lists nor a consumer" in
+    let* text := query_text (at_key "query") in
+    let* q := joint_question_of text in
+    let* r := relation_of in
+    let* ratio := one_ratio in
+    let* l := privacy_level in
+    if 4000000 <? 2 * joint_steps q r * (root_of l * Z.log2_up (fst ratio)) then Uncovered "so many steps"
+    else Read (q, r, bits, ratio, l).
+
   (** How many levels follow the second one, at most [fuel]. *)
   Fixpoint level_count (p q : Z) (fuel : nat) (w : Z) : option nat :=
     match fuel with
@@ -320,6 +372,36 @@ Section Header.
             else Read (check_tuples (noise people 1) form parts l, None)
         | None, None => Uncovered "noise on this lattice"
         end
+    end.
+
+  (** A finer number after a coarse one: the finer and the coarse noise, on a line with steps of one. *)
+  Definition read_pair : reading (Lattice.noise * Lattice.noise * level) :=
+    let* told := fields ["bits"; "coarse"; "core"; "kind"; "start"] (at_key "weights") in
+    let* before := fields ["bits"; "ratio"; "start"] (get "coarse" told) in
+    let* text := query_text (at_key "query") in
+    let* q := question_of None text in
+    need bare && is_null (at_key "delta") else "a pair of outputs has a question, and neither lists nor a consumer" in
+    let* ratio := one_ratio in
+    let* start := whole_number 1 (2 ^ 4000) (get "start" told) in
+    let* core := whole_number 0 (2 ^ 60) (get "core" told) in
+    let* bits := whole_number 1 4001 (get "bits" told) in
+    let* ratio_before := positive long (get "ratio" before) in
+    need snd ratio_before <? fst ratio_before else "the ratio of the coarse noise must be larger than 1" in
+    let* start_before := whole_number 1 (2 ^ 4000) (get "start" before) in
+    let* bits_before := whole_number 1 4001 (get "bits" before) in
+    let* l := privacy_level in
+    let* r := relation_of in
+    let levels ratio start := level_count (fst ratio) (snd ratio) (enough_levels (fst ratio) (snd ratio) start) start in
+    match line_of q r, levels ratio start, levels ratio_before start_before with
+    | Some (people, width), Some many, Some many_before =>
+        need (0 <? people) && (width =? 1) && (core =? 0) else "a finer output is for noise on a line with steps of one" in
+        (* Each distance takes a sum over the kernel. *)
+        if 20000000 <? (Z.of_nat many + 2 * Z.of_nat many_before) * Z.of_nat many_before then Uncovered "so many levels"
+        else
+          let noise ratio start bits many := Lattice.Build_noise people 1 0 start (fst ratio) (snd ratio) bits many in
+          Read (noise ratio start bits many, noise ratio_before start_before bits_before many_before, l)
+    | None, _, _ => Refused "a finer output is for noise on a line with steps of one"
+    | _, _, _ => Uncovered "so many levels"
     end.
 End Header.
 
@@ -841,6 +923,33 @@ Section Dense.
     exists k, stated, bound. auto.
   Qed.
 
+  Definition judge_sharpened : reading verdict :=
+    let* said := read_pair header in
+    let '(f, g, l) := said in
+    if negb (check_noise g l) then Uncovered "coarse noise that is not private by its own ratio"
+    else need judge_pair f g l else "the pair of outputs is not private" in Read Holds.
+
+  (** "A pair holds only if the proved check says so": Sharpened.v says what that means. *)
+  Theorem judge_sharpened_checks : judge_sharpened = Read Holds ->
+    exists f g l, read_pair header = Read (f, g, l) /\ judge_pair f g l = true.
+  Proof.
+    unfold judge_sharpened. destruct (read_pair header) as [[[f g] l]| |]; try discriminate. cbn [bind]. intros H.
+    exists f, g, l. split; [reflexivity|]. destruct (check_noise g l); [|discriminate]. now destruct (judge_pair f g l).
+  Qed.
+
+  Definition judge_tuples : reading verdict :=
+    let* said := read_joint header in
+    let '(q, r, bits, ratio, l) := said in
+    need judge_joint q r bits (fst ratio) (snd ratio) l else "the tuples are not private" in Read Holds.
+
+  (** "Tuples hold only if the proved check says so": Joint.v says what that means. *)
+  Theorem judge_tuples_checks : judge_tuples = Read Holds ->
+    exists q r bits ratio l, read_joint header = Read (q, r, bits, ratio, l) /\ judge_joint q r bits (fst ratio) (snd ratio) l = true.
+  Proof.
+    unfold judge_tuples. destruct (read_joint header) as [[[[[q r] bits] ratio] l]| |]; try discriminate. cbn [bind]. intros H.
+    exists q, r, bits, ratio, l. split; [reflexivity|]. now destruct (judge_joint q r bits (fst ratio) (snd ratio) l).
+  Qed.
+
   (** The verdict on a file. *)
   Definition judge : reading verdict :=
     let* kind := kind_of (at_key "weights") in
@@ -860,6 +969,8 @@ Section Dense.
     else if String.eqb kind "scores" then
       let* holds := read_scores header in
       need holds else "the scores are not private" in Read Holds
+    else if String.eqb kind "sharpened" then judge_sharpened
+    else if String.eqb kind "tuples" then judge_tuples
     else if existsb (String.eqb kind) ["dense"; "levels"; "radial"] then judge_dense
     else Uncovered ("weights of the kind " ++ kind).
 

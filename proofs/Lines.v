@@ -908,15 +908,20 @@ Definition duals_for (k : loss_name) (v a D most c : Z) : duals :=
   let w := stride k v in
   let weighed (sum_to : Z -> Z) := 2 * a * (sum_to v - sum_to c) + 2 * D * sum_to c in
   let all := 2 * a * (v - c) + 2 * D * c + apart_ in
-  let '(g0, g1, g2) := match k with
+  let '(h0, h1, h2) := match k with
     | Unequal => (D, 0, 0)
     | Steps => (a * (1 - 2 * v), apart_ + 2 * a * v, 0)
     | Gaps => (- (a * (v * v) + apart_ * (c * (c + 1))), all, 0)
     | Squares => (a * v * (2 * a * v + apart_ * v) - 2 * a * v * weighed (ball Gaps 1) - apart_ * weighed (ball Squares 1),
         2 * a * v * all, apart_ * all)
     end in
-  let p := match k with Unequal => 2 * a * v * D | _ => a * (g1 * w + g2 * (w * w)) - apart_ * g0 end in
-  let s := match k with Unequal => p + apart_ * D | Squares => apart_ * g2 | _ => apart_ * g1 end in
+  (* In fine units, because what the ends take is rounded up. *)
+  let fine := 2 ^ 128 in
+  let g0 := fine * h0 in
+  let g1 := fine * h1 in
+  let g2 := fine * h2 in
+  let p := match k with Unequal => 2 * a * v * g0 | _ => a * (g1 * w + g2 * (w * w)) - apart_ * g0 end in
+  let s := match k with Unequal => p + apart_ * g0 | Squares => apart_ * g2 | _ => apart_ * g1 end in
   let e := Z.max 1 (Z.min most (v * up D apart_)) in
   let j := match k with Squares => up (g1 + 2 * g2 * w) (2 * e) | _ => 0 end in
   let next := g0 + g1 * w + g2 * (w * w) + j * (e * e) in

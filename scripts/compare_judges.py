@@ -25,7 +25,7 @@ from typing import Any
 from unittest.mock import patch
 
 import tightrope as tr
-from tightrope.certify import by_score, verify
+from tightrope.certify import by_score, certify_sharpened, verify
 from tightrope.certify.second_judge import SecondVerdict, second_verdicts
 from tightrope.consumers import Consumer
 from tightrope.errors import TightropeError
@@ -52,6 +52,16 @@ ENDED = """
 SCORES = """
     commonest(5) commonest(40,3) quantile(1/2,121) quantile(9/10,30) quantile(3/7,12,2)
 """
+# A quantile with its interval, and several quantiles at once.
+JOINT = """
+    bracket(1/2,121,40,10) bracket(9/10,30,5,1) bracket(3/7,12,3,2,2)
+    quantiles(1/4,1/2,3/4,121,999) quantiles(1/10,1/2,40,50,3)
+"""
+# Finer outputs after coarse ones: questions, and the two levels.
+FINER = """
+    count(1) count(30) count(5000) path(90000) sum(40,1)
+"""
+STEPS = (("1/4", "1"), ("1/2", "3/4"), ("ln(2)", "2"), ("1/10", "1/5"), ("1", "5/2"))
 # Whose weights have a rule; files of this size list them unless they are told not to.
 RULES = """
     count(12) count(30) path(9) sum(6,2) mean(4,3) counts(3,2)
@@ -61,7 +71,7 @@ LEVELS = ("1", "ln(2)", "1/4", "5/2")
 LOSSES = ("binary", "absolute", "squared", "distance")
 STATEMENTS = """
     ratio ratio epsilon base delta query neighbours bits bound loss loss_kind remapped certificate
-    certificate_bits start start core limit limit levels levels rest steps
+    certificate_bits start start core coarse coarse limit limit levels levels rest steps
 """
 RELATIONS = ("change-one", "add-remove", "either")
 
@@ -73,6 +83,13 @@ def scored_designs() -> Iterator[tuple[str, bytes]]:
         yield f"{text} {relation} ε={level}", mechanism.to_bytes()
 
 
+def joint_designs() -> Iterator[tuple[str, bytes]]:
+    """Yield files of values that are drawn together, with what they are."""
+    for level, relation, text in product(LEVELS, RELATIONS, JOINT.split()):
+        mechanism = by_score(text, level, neighbours=relation)
+        yield f"{text} {relation} ε={level}", mechanism.to_bytes()
+
+
 def line_designs() -> Iterator[tuple[str, bytes]]:
     """Yield noise on sums whose loss counts steps, with what it is."""
     for level, text in product(LEVELS, ENDED.split()):
@@ -80,6 +97,16 @@ def line_designs() -> Iterator[tuple[str, bytes]]:
         worst = Consumer.of(question.graph, support="all", loss="distance")
         found = tr.design(question, level, worst, route="unbounded")
         yield f"{text} ends ε={level}", prove(found, question).to_bytes()
+
+
+def finer_designs() -> Iterator[tuple[str, bytes]]:
+    """Yield noise that follows coarser noise, with what it is."""
+    for (coarse, fine), text in product(STEPS, FINER.split()):
+        question = tr.query(text)
+        worst = Consumer.of(question.graph, support="all", loss="absolute")
+        first = prove(tr.design(question, coarse, worst, route="unbounded"), question)
+        pair = certify_sharpened(first, fine)
+        yield f"{text} after ε={coarse} ε={fine}", pair.to_bytes()
 
 
 def rule_designs() -> Iterator[tuple[str, bytes]]:
@@ -102,10 +129,16 @@ def designs() -> Iterator[tuple[str, bytes]]:
     cases = list(product(LEVELS, LOSSES, RELATIONS, QUESTIONS.split()))
     cases += product(LEVELS, ("absolute", "squared"), RELATIONS, LONG.split())
     random.Random(0).shuffle(cases)
-    others = [*scored_designs(), *rule_designs(), *line_designs()]
+    others = [
+        *scored_designs(),
+        *rule_designs(),
+        *line_designs(),
+        *finer_designs(),
+        *joint_designs(),
+    ]
     random.Random(0).shuffle(others)
     for number, (level, loss, relation, text) in enumerate(cases):
-        if number % 6 == 5 and others:
+        if number % 3 == 2 and others:
             yield others.pop()
         try:
             question = tr.query(text, neighbours=relation)
@@ -251,6 +284,17 @@ def _nudge_header(rng: random.Random, header: dict[str, Any]) -> None:
         header["certificate"] = proof | {"kind": rng.choice(kinds)}
     elif change == "certificate_bits" and "bits" in proof:
         header["certificate"] = proof | {"bits": proof["bits"] + rng.choice([-1, 1])}
+    elif change == "coarse" and "coarse" in header["weights"]:
+        coarse = dict(header["weights"]["coarse"])
+        name = rng.choice(["bits", "ratio", "start"])
+        if name == "ratio":
+            coarse[name] = str(
+                Fraction(coarse[name]) + Fraction(rng.choice([1, -1]), 1 << 40)
+            )
+        else:
+            step = 1 << rng.randrange(coarse[name].bit_length())
+            coarse[name] += rng.choice([1, -1, step, -step])
+        header["weights"] = header["weights"] | {"coarse": coarse}
     elif change in ("start", "core") and change in header["weights"]:
         number = header["weights"][change]
         step = rng.choice([1, 1 << rng.randrange(number.bit_length() + 1)])

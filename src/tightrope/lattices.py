@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from math import comb
+from math import ceil, comb
 
 
 @dataclass(frozen=True)
@@ -383,7 +383,7 @@ class LineFlow:
             if self.loss == "squared":
                 # G(t+v) = G(v) + slope·t + square·t², with 2·split·t <= split² + t².
                 slope = linear + 2 * square * v
-                split = max(1, min(last // 2, int(v / (1 - alpha))))
+                split = max(1, min(last // 2, v * ceil(1 / (1 - alpha))))
                 part = slope / (2 * split)
                 next_layer += part * split * split
                 rate = square + part

@@ -1,5 +1,6 @@
 """Facts that require the second judge: nothing is charged unless it agrees."""
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ FACTS = """
 [tables.people]
 source = "people.csv"
 population = 200
+frozen = true
 budget = "3"
 second_judge = true
 [tables.people.columns]
@@ -47,10 +49,18 @@ def spent():
         "select sum(age) from people",
         "select sex, count(*) from people group by sex",
         "select count(*) filter (where age > 40), count(*) filter (where sex = 'f') from people",
+        "select median(age) from people",
+        "select quantile(age, 0.25), quantile(age, 0.75) from people",
     ],
 )
 def test_usual_questions_pass_both_judges(sql):
     assert tr.ask(sql, epsilon=1).charged == 1
+
+
+def test_a_sharpened_answer_passes_both_judges():
+    question = "select count(*) from people where age > 40"
+    tr.ask(question, epsilon="1/2", key="k")
+    assert tr.ask(question, epsilon=1, key="k").charged == Fraction(1, 2)
 
 
 def test_a_mechanism_that_it_refuses_costs_nothing(monkeypatch):

@@ -6,15 +6,19 @@ import runpy
 import subprocess
 import sys
 import types
+from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from tests.every_kind import FILES
 
+import tightrope as tr
 from tightrope.certify import judge_script, verify
 from tightrope.certify.second_judge import second_judge, second_verdicts
+from tightrope.consumers import Consumer
 from tightrope.errors import InputError
+from tightrope.proofs import prove
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "compare_judges.py"
 COMPARE = types.SimpleNamespace(**runpy.run_path(str(SCRIPT)))
@@ -22,13 +26,16 @@ COMPARE = types.SimpleNamespace(**runpy.run_path(str(SCRIPT)))
 
 @pytest.fixture(scope="module")
 def files():
-    return [data for _, data in islice(COMPARE.designs(), 70)]
+    return [data for _, data in islice(COMPARE.designs(), 90)]
 
 
 @pytest.fixture(scope="module")
 def mutations(files):
     rng = random.Random(1)
     made = [COMPARE.mutated(rng.choice(files), rng) for _ in range(2500)]
+    # Of short files, whose headers alone say everything, only some changes matter.
+    short = [*COMPARE.joint_designs(), *COMPARE.finer_designs()]
+    made += [COMPARE.mutated(rng.choice(short)[1], rng) for _ in range(2500)]
     return list(zip(made, COMPARE.second_opinions(made), strict=True))
 
 
@@ -114,6 +121,18 @@ PLANTED = {
         r"max\(each\[counted\]\.tolist\(\)\)",
         "min(each[counted].tolist())",
     ),
+    "several quantiles move half as far": (
+        r"moves = 2 \* \(whole_part - min\(cells\)\)",
+        "moves = whole_part - min(cells)",
+    ),
+    "an interval moves by the rank alone": (
+        r"moves = max\(cells\)",
+        "moves = min(cells)",
+    ),
+    "what a finer output leaves over is not checked": (
+        r"enumerate\(pairwise\(self\.rest\)\)",
+        "()",
+    ),
     "distances at the end of a sum are those of the lattice": (
         r'if loss != "distance" or not self\.ends:',
         "if True:",
@@ -189,6 +208,25 @@ def test_counts_that_are_shown_are_private_for_both(change, verdict):
     (second,) = COMPARE.second_opinions([data])
     assert second.verdict == verdict
     assert bool(verify(data)) == (verdict == "private")
+
+
+@pytest.mark.parametrize("loss", ["binary", "absolute", "squared", "distance"])
+@pytest.mark.parametrize("relation", ["change-one", "add-remove"])
+def test_both_prove_one_bound_of_noise_on_a_line(loss, relation):
+    """And neither accepts a bound that is larger by one unit."""
+    files = []
+    for text in ("count(250)", "sum(30,5)", "sum(60,300)"):
+        asked = tr.query(text, neighbours=relation)
+        worst = Consumer.of(asked.graph, support="all", loss=loss)
+        best = tr.design(asked, 1, worst, route="unbounded")
+        data = prove(best, asked).to_bytes()
+        header, sections = COMPARE.unpack(data)
+        unit = Fraction(1, 1 << 80)
+        more = header | {"bound": str(Fraction(header["bound"]) + unit)}
+        files += [data, COMPARE.pack(more, sections)]
+    said = [second.verdict for second in COMPARE.second_opinions(files)]
+    assert said == ["holds", "private"] * 3
+    assert [bool(verify(data)) for data in files] == [True, False] * 3
 
 
 @pytest.mark.parametrize(
