@@ -647,3 +647,16 @@ def test_what_is_drawn_is_called_in_the_words_of_the_question():
     assert found == CALLED
     # A graph of the user's own has no draws here; people by group are one way to draw counts.
     assert kinds == {*SHAPES} - {"declared", "people by group"}
+
+
+def test_a_quantile_has_as_many_values_as_can_be_counted():
+    def draws(values):
+        facts = parse_facts(
+            f"[tables.people]\npopulation = 9\n"
+            f"[tables.people.columns]\nage = {{ bounds = [0, {values - 1}] }}\n"
+        )
+        return read_shape("select quantile(age, 0.5) from people", facts).draws
+
+    assert len(draws(1 << 20)) == 1
+    with pytest.raises(InputError, match="at most 1048576 possible values"):
+        draws((1 << 20) + 1)
