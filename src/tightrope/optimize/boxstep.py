@@ -100,6 +100,9 @@ class Market(Protocol):
         The number of answers in each class.
     highest
         No price of an answer is above this.
+    lowest
+        Prices this low are feasible: the box reaches down to them, or a ray of less cost than its
+        lower end would have no limit.
     traded
         How much of a row may be bought or sold at the end, on average: prices may then still be at
         the end of their box, and a mechanism lacks that much.
@@ -111,6 +114,7 @@ class Market(Protocol):
 
     sizes: Floats
     highest: float
+    lowest: float
     traded: float
     proved: Floats
     centre: Floats
@@ -209,7 +213,8 @@ class Boxstep:
         usual = float(sizes @ np.abs(self.centre) / sizes.sum())
         reach = self.settings.box_width * (np.abs(self.centre) + usual)
         high = np.minimum(self.centre + reach, self.market.highest)
-        value, values, duals = self._solved(sizes * (self.centre - reach), sizes * high)
+        low = np.minimum(self.centre - reach, self.market.lowest)
+        value, values, duals = self._solved(sizes * low, sizes * high)
         bought, sold = np.split(values[: 2 * len(sizes)], 2)
         # A price that may not rise says nothing of a box that is too small.
         bought[high >= self.market.highest] = 0.0
@@ -277,6 +282,7 @@ class Orbits:
     """
 
     highest = np.inf
+    lowest = np.inf
     traded = TRADED
 
     def __init__(

@@ -205,6 +205,7 @@ class Balls:
         Prices that smaller balls and fewer depths have proved: they hold here as well.
     """
 
+    lowest = math.inf
     traded = TRADED
 
     def __init__(

@@ -23,6 +23,7 @@ makes the bound hold, starting from the rays of the nearest ones.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -93,6 +94,14 @@ def posterior_route(task: Task) -> RoutePlan | str:
     few = task.settings.window_answers
     if graph.size <= few:
         return f"{graph.size} answers are few enough for the engine"
+    if lattice.form == "range" and consumer.loss.name == "distance":
+        counted = Cloud.of(
+            task,
+            UnboundedNoise(graph, task.epsilon),
+            _likeliest(task.prior, NEGLIGIBLE),
+        )
+        if counted.points.max() == lattice.people:
+            return "answers with all people are further apart than on the lattice"
     likely = _likeliest(task.prior, UNLIKELY)
     most = task.settings.likely_answers
     if len(likely) > most:
@@ -189,10 +198,12 @@ class Cloud:
         """Return the losses for differences of free coordinates."""
         if self.loss == "distance":
             return distances(self.noise, gaps).astype(float)
-        apart = np.abs(whole(self.noise, gaps)).astype(float)
+        each = np.moveaxis(whole(self.noise, gaps), -1, 0)
         if self.loss == "binary":
-            return np.asarray(apart.max(axis=-1) > 0, float)
-        return np.asarray((apart ** (2 if self.loss == "squared" else 1)).sum(axis=-1))
+            is_other = functools.reduce(np.logical_or, each)
+            return np.asarray(is_other, float)
+        size = np.square if self.loss == "squared" else np.abs
+        return np.asarray(functools.reduce(np.add, map(size, each)), float)
 
     def weights(self, outputs: Ints) -> Floats:
         """Return how likely each answer is together with each output (row)."""
@@ -520,6 +531,7 @@ class Interpolated:
         prior = field.cloud.prior
         self.sizes = np.asarray(prior @ self.knots)
         self.highest = field.highest
+        self.lowest = 0.0
         self.traded = SOLD
         self.proved = np.zeros(len(prior))
         self.before = before

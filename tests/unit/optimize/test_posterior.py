@@ -16,7 +16,7 @@ from tightrope.optimize.task import Task
 
 QUESTIONS = [
     ("counts(9,2)", "change-one", "people(1/2,1/3)"),
-    ("counts(8,2)", "add-remove", "people(1/2,1/3)"),
+    ("counts(8,2)", "add-remove", "people(1/10,1/20)"),
     ("histogram(13,3)", "change-one", "people(1/2,1/3,1/6)"),
     ("counts(3,3)", "either", "people(1/2,1/3,1/5)"),
 ]
@@ -48,6 +48,13 @@ def test_interpolated_prices_are_dual_feasible(text, neighbours, prior, loss):
     # Not below what is proved, and better than simple noise with the best guesses.
     assert found.expected_loss >= best.bound * (1 - 1e-9)
     assert found.expected_loss < min(best.baselines.values())
+
+
+def test_a_narrow_prior_has_a_bound():
+    # A ray costs less than the prices to begin with: the box must reach below it.
+    task = task_of("counts(8,2)", "either", "people(19/20,19/20)", "distance")
+    found = solved(task)
+    assert 0.4 < found.bound <= found.expected_loss
 
 
 def test_prices_above_those_are_not():
@@ -99,6 +106,7 @@ def test_another_guess_loses_more():
         ("counts(40,2)", "change-one", "uniform", "absolute", "not uniform"),
         ("sum(500,4)", "change-one", "binomial(.3)", "absolute", "not a box"),
         ("counts(9,2)", "change-one", "people(1/2,1/3)", "absolute", "few enough"),
+        ("counts(60,2)", "add-remove", "people(1/2,9/10)", "distance", "further apart"),
         ("histogram(60,3)", "either", "people(1/2,1/3,1/6)", "absolute", "absent"),
     ],
 )
