@@ -138,6 +138,18 @@ def given(tmp_path, monkeypatch):
     }
 
 
+@pytest.mark.parametrize("titles", [("n", "upto"), ("upto", "n")])
+def test_columns_stay_in_the_order_of_the_question(given, titles):
+    asked = {"n": "count(*)", "upto": "sum(count(*)) over (order by age)"}
+    columns = ", ".join(f"{asked[title]} as {title}" for title in titles)
+    answer = tr.ask(f"select age, {columns} from people group by age", **given)
+    assert answer.titles == titles
+    (_, first), *_, (_, last) = answer.rows
+    place = titles.index("upto")
+    assert first[place].value == first[1 - place].value
+    assert last[place].value > last[1 - place].value
+
+
 def test_a_distribution_function_is_asked_for(given):
     shares = (
         "select age, count(*) as n, sum(count(*)) over (order by age) as upto, "

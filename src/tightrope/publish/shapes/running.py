@@ -41,6 +41,7 @@ from tightrope.publish.shapes.base import (
     Shape,
 )
 from tightrope.publish.shapes.count import Count
+from tightrope.publish.sql_pieces import title_of
 from tightrope.queries import Neighbours
 from tightrope.tables.laws import ErrorLaw, TableNoise
 from tightrope.texts import bound_text
@@ -103,13 +104,26 @@ class RunningCount(Shape, kind="running count"):
                 for x in parts.asked
                 if x not in asked and x["shape"] is Count and x.get("condition") == own
             ]
-            shown = [cls.kind, *(TOTAL if "kept" in x else Count.kind for x in counts)]
+            # Columns stay in the order in which they were asked for.
+            order = [title_of(target) for target in parts.select.expressions]
+            columns = sorted(
+                [fields, *counts],
+                key=lambda x: (
+                    order.index(x["titles"][0])
+                    if x["titles"][0] in order
+                    else len(order)
+                ),
+            )
+            shown = [
+                cls.kind if x is fields else TOTAL if "kept" in x else Count.kind
+                for x in columns
+            ]
             asked.append(
                 {
                     "shape": cls,
                     "condition": own,
                     "axes": fields["axes"],
-                    "titles": tuple(x["titles"][0] for x in (fields, *counts)),
+                    "titles": tuple(x["titles"][0] for x in columns),
                     "shows": tuple(shown),
                 }
             )
