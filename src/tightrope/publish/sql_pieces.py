@@ -85,6 +85,10 @@ class ConditionReader:
                 f"EXISTS asks a second table about each row: {_AS_NUMBERS}"
             )
         subquery = node.find(exp.Subquery)
+        if subquery is not None and _is_about_row(subquery):
+            raise InputError(
+                f"{shown_sql(subquery)} asks a second table about each row: {_AS_NUMBERS}"
+            )
         if subquery is not None:
             raise InputError(
                 f"{shown_sql(subquery)} would compare rows with a number that is not published: "
@@ -333,6 +337,16 @@ class ConditionReader:
 OF_ALL_ROWS = "of all rows"
 #: Conditions that no source is asked to test on a row.
 _COMPUTED = (exp.Like, exp.ILike, exp.Escape, exp.StartsWith, exp.Case, exp.Coalesce)
+
+
+def _is_about_row(subquery: Any) -> bool:
+    """Whether a subquery compares its rows with columns of the question around it."""
+    return any(
+        isinstance(equal.this, exp.Column)
+        and isinstance(equal.expression, exp.Column)
+        and equal.this.table != equal.expression.table
+        for equal in subquery.find_all(exp.EQ)
+    )
 
 
 def _is_computed(node: Any) -> bool:

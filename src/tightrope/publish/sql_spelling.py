@@ -75,6 +75,12 @@ def _respelled(node: Any) -> Any:
             return _shifted(day, step, -1) or node
         case exp.Sum(this=exp.Predicate() | exp.Connector() | exp.Not() as test):
             return exp.Sum(this=_case(test, exp.convert(1), exp.convert(0)))
+        case exp.Sum(this=exp.Case() as case) | exp.Avg(this=exp.Case() as case):
+            return _of_some_rows(node, case) or node
+        case exp.EQ(this=subject, expression=exp.Any(this=listed)) if isinstance(
+            listed.unnest(), exp.Array
+        ):
+            return exp.In(this=subject, expressions=listed.unnest().expressions)
         case exp.In(this=subject, expressions=[exp.Values() as listed]):
             rows = [row.expressions for row in listed.expressions]
             return _in_list(node, subject, rows)
@@ -86,6 +92,7 @@ def _respelled(node: Any) -> Any:
             _name_groups(node)
             _group_distinct(node)
             _join_on(node)
+            _move_conditions(node)
             _join_members(node)
             _limit(node)
     return node
@@ -93,6 +100,26 @@ def _respelled(node: Any) -> Any:
 
 def _case(test: Any, yes: Any, no: Any) -> Any:
     return exp.Case(ifs=[exp.If(this=test, true=yes)], default=no)
+
+
+def _of_some_rows(node: Any, case: Any) -> Any:
+    """Return SUM(CASE WHEN … THEN a ELSE 0 END) as the SUM of a over the rows that are meant.
+
+    The mean of such a column is one over these rows only where the others have no value.
+    """
+    if len(case.args["ifs"]) != 1:
+        return None
+    (branch,) = case.args["ifs"]
+    default = case.args.get("default")
+    is_nothing = default is None or isinstance(default, exp.Null)
+    is_zero = isinstance(default, exp.Literal) and default.this in ("0", "0.0")
+    is_some = is_nothing or (is_zero and isinstance(node, exp.Sum))
+    if not is_some or branch.args["true"].find(exp.Column) is None:
+        return None
+    test = branch.this
+    if case.this is not None:
+        test = exp.EQ(this=case.this.copy(), expression=test)
+    return _with_filter(type(node))(branch.args["true"], test)
 
 
 def _divided(above: Any, below: Any) -> Any:
@@ -164,6 +191,7 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., Any]] = {
     ("approx_percentile", 2): _quantile,
     ("percentile_approx", 2): _quantile,
     ("percentile", 2): _quantile,
+    ("every", 1): lambda test: exp.LogicalAnd(this=test),
     ("mean", 1): lambda x: exp.Avg(this=x),
     ("var", 1): lambda x: exp.Variance(this=x),
     ("varp", 1): lambda x: exp.VariancePop(this=x),
@@ -334,6 +362,26 @@ def _join_on(select: Any) -> None:
             join.set("on", equal.copy())
             rest = all_of([part.copy() for part in parts])
             select.set("where", rest and exp.Where(this=rest))
+
+
+def _move_conditions(select: Any) -> None:
+    """Move from ON to WHERE what an inner join asks beside which columns are equal."""
+    where = select.args.get("where")
+    parts = [] if where is None else unnested(where.this)
+    for join in select.args.get("joins") or []:
+        is_inner = not join.args.get("side") and join.args.get("kind") in (
+            None,
+            "",
+            "INNER",
+        )
+        asked = unnested(join.args["on"]) if is_inner and join.args.get("on") else []
+        name = join.this.alias_or_name.lower()
+        equal = next((part for part in asked if _is_between(part, name)), None)
+        if equal is not None and len(asked) > 1:
+            parts += [part for part in asked if part is not equal]
+            join.set("on", equal.copy())
+            both = all_of([part.copy() for part in parts])
+            select.set("where", exp.Where(this=both))
 
 
 def _is_between(part: Any, name: str) -> bool:

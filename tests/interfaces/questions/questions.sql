@@ -609,3 +609,223 @@ select region, sex, sum(count(*)) over (partition by grouping(region)) from peop
 select avg(datediff('day', joined, day)) from visits v join people p on v.person = p.id;
 -- refused: the days between two dates are known for columns of one declared table
 select avg(last - first) from (select person, min(day) as first, max(day) as last from visits group by person) as v;
+
+-- topic: another hundred, of offices, TPC-H and several dialects
+-- answered
+select count(*) as "n persons" from people where age >= 65 and smokes;
+-- answered
+select region, sex, avg(income) as mean_income from people where age between 15 and 74 group by region, sex order by region, sex;
+-- answered
+select p.region, count(*) as visits, sum(v.cost) as total, avg(v.cost) as mean from people p inner join visits v on p.id = v.person group by p.region;
+-- answered
+select extract(year from v.day) as y, extract(month from v.day) as m, count(*) from visits v group by 1, 2 order by 1, 2;
+-- answered
+select clinic, count(*) filter (where kind in ('urgent')) as u, count(*) filter (where kind in ('check','follow-up')) as other from visits group by clinic;
+-- answered
+select count(*) filter (where region in ('north','south')) * 100.0 / count(*) as pct from people;
+-- answered
+select sum(case when kind = 'urgent' then cost else 0 end) as urgent_cost, sum(case when kind <> 'urgent' then cost else 0 end) as other_cost from visits;
+-- answered
+select 100.00 * sum(case when kind = 'urgent' then cost else 0 end) / sum(cost) as urgent_share from visits;
+-- answered
+select kind, sum(cost) as revenue from visits where day >= date '2022-01-01' and day < date '2022-01-01' + interval '1' year group by kind order by revenue desc;
+-- answered
+select region, count(*) as custdist from people where not exists (select 1 from visits where visits.person = people.id) group by region;
+-- refused: one table of events is joined with one of their people, by the person
+select c_count, count(*) as custdist from (select p.id, count(v.person) as c_count from people p left join visits v on p.id = v.person group by p.id) c group by c_count order by custdist desc;
+-- answered
+select clinic, sum(cost) as total from visits group by clinic having sum(cost) > 1000;
+-- answered
+select avg(cost) from visits where kind like '%up';
+-- answered
+select case when income < 50 then 'low' when income < 150 then 'mid' else 'high' end as bracket, count(*) as n, avg(age) as mean_age from people where income is not null group by 1;
+-- answered
+select region, count(*) as n, round(100.0 * count(*) / sum(count(*)) over (), 1) as share from people group by region;
+-- answered
+select region, education, count(*) as n, round(100.0 * count(*) / sum(count(*)) over (partition by region), 1) as share_in_region from people group by region, education;
+-- answered
+select date_trunc('quarter', day) as quarter, count(*) as visits, count(distinct person) as patients from visits group by date_trunc('quarter', day) order by quarter;
+-- answered
+select year(joined) as yr, count(*) as joined, sum(count(*)) over (order by year(joined)) as cumulative from people group by year(joined) order by yr;
+-- answered
+select m, n, n - lag(n) over (order by m) as change from (select date_trunc('month', day) as m, count(*) as n from visits group by 1) t order by m;
+-- answered
+select dayname(day) as weekday, avg(minutes) as mean_minutes from visits group by 1;
+-- answered
+select count(distinct person) as patients, count(*) as visits, count(*) * 1.0 / count(distinct person) as visits_per_patient from visits;
+-- answered
+select p.sex, count(distinct v.person) from visits v join people p on p.id = v.person where v.cost > 250 group by p.sex;
+-- answered
+with per as (select person, sum(cost) as spent, count(*) as n from visits group by person) select avg(spent) as mean_spent, avg(n) as mean_visits from per;
+-- answered
+with per as (select person, sum(cost) as spent from visits group by person) select case when spent < 200 then '<200' when spent < 600 then '200-599' else '600+' end as band, count(*) as people from per group by band;
+-- answered
+with per as (select person, max(cost) as top from visits group by person) select p.region, avg(per.top) from per join people p on p.id = per.person group by p.region;
+-- answered
+select stddev_samp(income) as sd, avg(income) as mean from people;
+-- answered
+select region, var_samp(age) as v from people group by region;
+-- answered
+select median(income) from people where employed = 1;
+-- answered
+select percentile_cont(0.5) within group (order by age) from people;
+-- answered
+select percentile_cont(0.25) within group (order by age) as q1, percentile_cont(0.75) within group (order by age) as q3 from people;
+-- answered
+select approx_quantile(age, 0.9) from people;
+-- answered
+select region, median(age) from people group by region;
+-- refused: median(age) is not known with GROUPING SETS, CUBE and ROLLUP: their
+select region, sex, median(age) from people group by cube (region, sex);
+-- answered
+select mode(education) from people;
+-- answered
+select education, count(*) from people group by education order by count(*) desc limit 1;
+-- answered
+select region, rank() over (order by count(*) desc) as r, count(*) as n from people group by region;
+-- answered
+select iif(age >= 18, 'adult', 'minor') as grp, count(*) from people group by iif(age >= 18, 'adult', 'minor');
+-- refused: this is not SQL that can be read: The number of provided arguments (5) is
+select decode(sex, 'f', 'women', 'm', 'men') as who, count(*) from people group by 1;
+-- answered
+select if(smokes, 'smoker', 'non-smoker') as s, countif(age > 50) as over50 from people group by 1;
+-- answered
+select region, count_if(smokes) / count(*) as rate from people group by region;
+-- answered
+select region, avg(case when smokes then 1.0 else 0.0 end) as prevalence from people group by region;
+-- answered
+select region, avg(smokes::int) as prevalence from people group by region;
+-- answered
+select region, sum(employed) as employed, count(*) - sum(employed) as not_employed from people group by region;
+-- answered
+select avg(employed) * 100 as employment_rate from people where age between 20 and 64;
+-- answered
+select sex, sum(income) / nullif(count(income), 0) as mean_income from people group by sex;
+-- answered
+select count(*) from people where joined between '2015-01-01' and '2019-12-31';
+-- answered
+select count(*) from people where extract(dow from joined) in (0, 6);
+-- answered
+select count(*) from people where month(joined) = 12;
+-- refused: DATEDIFF(MAX(day), MIN(day), DAY) is not known around published numbers:
+select datediff('day', min(day), max(day)) from visits;
+-- refused: DATEDIFF(day, joined, DAY): the days between two dates are known for
+select avg(datediff('day', p.joined, v.day)) from visits v join people p on p.id = v.person;
+-- answered
+select age / 5 * 5 as age_group, sex, count(*) from people group by 1, 2 order by 1, 2;
+-- refused: a function of a column is written with + - * / %, floor, ceil, round,
+select cast(age / 10 as int) * 10 as decade, count(*) from people group by cast(age / 10 as int) * 10;
+-- answered
+select age - age % 10 as decade, count(*) from people group by age - age % 10;
+-- answered
+select width_bucket(age, 0, 100, 10) as b, count(*) from people group by b order by b;
+-- refused: a function of a column is written with + - * / %, floor, ceil, round,
+select ntile(4) over (order by income) as q, count(*) from people group by 1;
+-- answered
+select upper(region) as r, count(*) from people group by upper(region);
+-- answered
+select substr(region, 1, 1) as initial, count(*) from people group by 1;
+-- refused: a function is evaluated on the declared values of one column (or on the
+select concat(region, '-', sex) as cell, count(*) from people group by concat(region, '-', sex);
+-- refused: a function is evaluated on the declared values of one column (or on the
+select region || '/' || sex as cell, count(*) from people group by 1;
+-- answered
+select coalesce(income, 0) > 100 as rich, count(*) from people group by 1;
+-- answered
+select count(*) from people where coalesce(income, 0) = 0;
+-- answered
+select region, grouping(region), count(*) from people group by rollup (region);
+-- answered
+select region, sex, count(*), avg(age) from people group by grouping sets ((region, sex), (region), ());
+-- answered
+select sum(income) from people where region = any (array['north', 'south']);
+-- answered
+select count(*) from people where (region, sex) in (('north', 'f'), ('south', 'm'));
+-- refused: (SELECT COUNT(*) FROM visits AS v WHERE v.person = id) asks a second table
+select count(*) from people p where 2 <= (select count(*) from visits v where v.person = p.id);
+-- refused: (SELECT SUM(cost) FROM visits AS v WHERE v.person = id) asks a second
+select count(*) from people p where (select sum(cost) from visits v where v.person = p.id) > 500;
+-- answered
+select count(*) from people where id in (select person from visits where kind = 'urgent');
+-- answered
+select count(*) from people where id not in (select person from visits);
+-- answered
+select p.region, count(*) from people p join visits v on v.person = p.id and v.kind = 'urgent' group by p.region;
+-- answered
+select v.clinic, p.sex, count(*) as n, avg(v.minutes) as m from visits v, people p where v.person = p.id group by v.clinic, p.sex;
+-- refused: 'age' would be the value of one row: put it into an aggregate such as
+select p.age, v.cost from people p join visits v on v.person = p.id;
+-- answered
+select clinic, max(cost) - min(cost) as spread from visits group by clinic;
+-- answered
+select clinic, sum(cost) as c, lag(sum(cost)) over (order by clinic) as prev from visits group by clinic;
+-- answered
+select year(day) as y, kind, count(*) as n, 100.0 * count(*) / sum(count(*)) over (partition by year(day)) as pct from visits group by y, kind;
+-- refused: SUM(cost * minutes) computes on rows, and a row might make that fail: ask
+select sum(cost * minutes) from visits;
+-- answered
+select sum(cost) / sum(minutes) as cost_per_minute from visits;
+-- answered
+select sum(cost * 1.21) as with_tax from visits;
+-- answered
+select avg(cost / 100.0) as mean_hundreds from visits;
+-- answered
+select avg(height * 100) as cm from people;
+-- answered
+select count(*) from people where height > 1.8;
+-- refused: column 'height' (number) is grouped by in bins: CASE WHEN height < … THEN
+select round(height, 1) as h, count(*) from people group by 1;
+-- refused: ANY_VALUE(sex) is the value of one row, which cannot be private: ask for
+select region, any_value(sex) from people group by region;
+-- refused: GROUP_CONCAT(region, ',') lists the values of single rows, which cannot be
+select listagg(region, ',') from people;
+-- answered
+select region, count(*) as n, case when count(*) > 600 then 'large' else 'small' end as size from people group by region;
+-- answered
+select region, count(*) from people group by region having avg(age) > 40;
+-- answered
+select count(*) as total, count(*) filter (where smokes) as smokers, count(*) filter (where smokes) * 1.0 / count(*) as rate from people where sex = 'f';
+-- refused: a subquery groups by the person alone, and its numbers are one for each
+select a.region, a.n, b.v from (select region, count(*) as n from people group by region) a join (select p.region, count(*) as v from visits v join people p on p.id = v.person group by p.region) b on a.region = b.region;
+-- refused: one table of events is joined with one of their people, by the person
+select p.region, count(v.person) * 1.0 / count(distinct p.id) as visits_per_head from people p left join visits v on v.person = p.id group by p.region;
+-- refused: a function of a column is written with + - * / %, floor, ceil, round,
+select day_of_week(day) as d, count(*) from visits group by 1;
+-- answered
+select to_char(day, 'YYYY-MM') as ym, sum(cost) from visits group by 1 order by 1;
+-- answered
+select date_part('year', day) as y, sum(cost) from visits group by date_part('year', day);
+-- answered
+select strftime(day, '%Y') as y, count(*) from visits group by y;
+-- answered
+select format_date('%Y', day) as y, count(*) from visits group by y;
+-- refused: EXP(AVG(LN(income))) is not known around published numbers: known are + -
+select sex, exp(avg(ln(income))) from people group by sex;
+-- answered
+select kind, sum(cost) - avg(sum(cost)) over () as above_mean from visits group by kind;
+-- refused: GROUP BY region: lines are named by what they are grouped by, so SELECT
+select first_value(count(*)) over (order by region) from people group by region;
+-- answered
+select count(*) from visits where day between '2022-03-01' and '2022-03-31' and clinic in ('a','b') and not kind = 'check';
+-- answered
+select greatest(count(*), 0) from people where age > 99;
+-- answered
+select region, least(count(*), 500) as capped from people group by region;
+-- answered
+select pivot_region, n from (select region as pivot_region, count(*) as n from people group by region) q where n > 100;
+-- answered
+select count(*) from (select distinct person from visits) d;
+-- refused: a subquery groups by the person alone, and its numbers are one for each
+select count(*) from (select distinct person, clinic from visits) d;
+-- answered
+select avg(n) from (select person, count(distinct clinic) as n from visits group by person) d;
+-- answered
+select sum(n) / count(*) from (select person, count(*) as n from visits where urgent = 1 group by person) d;
+-- refused: LOGICAL_OR(age > 99) of all rows would change with one row: ask for
+select bool_or(age > 99) from people;
+-- refused: LOGICAL_AND(age >= 0) of all rows would change with one row: ask for
+select every(age >= 0) from people;
+-- answered
+select 1.0 * sum(case when v.urgent = 1 and p.age >= 65 then 1 else 0 end) / sum(case when p.age >= 65 then 1 else 0 end) from visits v join people p on v.person = p.id;
+-- answered
+select p.region, round(avg(v.cost), 2) as mean, count(*) as n from visits v left join people p on v.person = p.id group by p.region;
