@@ -64,6 +64,10 @@ QUESTIONS = [
     "select p.region, sum(v.age) from visits v join people p on v.id = p.id group by p.region",
     "select v.region, count(distinct v.id) from visits v left join people p on v.id = p.id "
     "where not p.smoker or p.smoker is null group by v.region",
+    "select p.region, count(distinct v.id) from visits v join people p on v.id = p.id "
+    "group by p.region",
+    "select p.region, p.smoker, count(*) from visits v join people p on v.id = p.id "
+    "where p.age > 20 and v.region in ('north', 'x') group by p.region, p.smoker",
     f"select avg(total) from {EACH} e where n > 1 or ever",
     "select p.region, count(*) from people p where age > 30 or not exists (select * from visits v "
     "where v.id = p.id and v.age > 3) group by p.region",

@@ -8,6 +8,10 @@ Hashing and sorting all rows takes many times as long as most questions. A datab
 subquery once and keeps its rows is therefore asked for the people who have too many rows, and
 numbers only theirs: the rows of everybody else count without a number. Numbers for people who have
 few rows would keep all of these, so the answer is the same row by row.
+
+For the same reason more people may have numbered rows than need them. A database that reads its own
+tables twice alike, and counts by the places of whole numbers without large gaps, counts the events
+of each person before they are joined, and keeps no rows: 0.31 s instead of 0.76 for 10⁷ events.
 """
 
 from __future__ import annotations
@@ -25,9 +29,34 @@ from tightrope.publish.sql_pieces import quoted
 KEYED_HASH = "KEYED_HASH"
 #: The number of a row among those of its person that are alike.
 _COPY = "tightrope_copy"
+#: The people some of whose rows are left out, or more people.
+CROWDED = "tightrope_crowded"
 #: Whose totals they are, and of how many rows.
 _OWNER = "tightrope_owner"
 _SIZE = "tightrope_size"
+
+
+@dataclass(frozen=True)
+class Again:
+    """How rows are read a second time, each as a SELECT.
+
+    Attributes
+    ----------
+    counted
+        Rows of which nobody has fewer: those who have too many of them are crowded.
+    crowded
+        The rows of the crowded.
+    """
+
+    counted: Any
+    crowded: Any
+
+
+def of_crowded(rows: Any, key: str) -> Any:
+    """Return those of some rows that are of crowded people, as SQL behind FROM."""
+    owners = exp.select(quoted(_OWNER)).from_(CROWDED)
+    crowded = exp.select(exp.Star()).from_(rows).where(quoted(key).isin(query=owners))
+    return crowded.subquery("tightrope_of_crowded")
 
 
 @dataclass(frozen=True)
@@ -58,7 +87,9 @@ class Choice:
     is_distinct: bool = False
     is_quick: bool = False
 
-    def bounded(self, rows: Any, targets: Sequence[Any]) -> Any:
+    def bounded(
+        self, rows: Any, targets: Sequence[Any], again: Again | None = None
+    ) -> Any:
         """Return the rows that count, as SQL behind FROM.
 
         Parameters
@@ -67,27 +98,34 @@ class Choice:
             All rows, as a SELECT.
         targets
             What is computed of them later.
+        again
+            How the rows are read a second time, where they need not be kept.
         """
         # Who is somebody's first row is known of numbered rows alone.
         if not self.is_quick or any(_is_of_numbers(target) for target in targets):
             return self._first(rows).subquery("tightrope_numbered")
         own = exp.to_table("tightrope_own")
         crowded = exp.select(exp.alias_(quoted(self.key), _OWNER, quoted=True))
-        crowded = crowded.from_(own.copy()).group_by(quoted(self.key))
+        counted = again.counted.subquery("tightrope_counted") if again else own.copy()
+        crowded = crowded.from_(counted).group_by(quoted(self.key))
         row_count = exp.Count(this=exp.Star())
         crowded = crowded.having(row_count > self.most)
         kept = [quoted(name) for name in (self.key, *self.kept)]
         everybody = exp.select(exp.Star()).from_(own)
         same = quoted(self.key).eq(quoted(_OWNER))
-        light = exp.select(*kept).from_(own.copy())
-        light = light.join("tightrope_crowded", on=same, join_type="left")
+        light = exp.select(*kept)
+        light = light.from_(rows.subquery("tightrope_own") if again else own.copy())
+        light = light.join(CROWDED, on=same, join_type="left")
         light = light.where(quoted(_OWNER).is_(exp.null()))
-        heavy = self._first(everybody.join("tightrope_crowded", on=same))
-        numbered = exp.select(*kept).from_(heavy.subquery("tightrope_kept"))
+        theirs = again.crowded if again else everybody.join(CROWDED, on=same)
+        numbered = exp.select(*kept).from_(
+            self._first(theirs).subquery("tightrope_kept")
+        )
         both = exp.union(light, numbered, distinct=False)
-        # Kept, and not run twice: what a view computes may differ from one time to the next.
-        both = both.with_("tightrope_own", rows, materialized=True)
-        both = both.with_("tightrope_crowded", crowded, materialized=True)
+        if not again:
+            # Kept, and not run twice: what a view computes may differ from one time to the next.
+            both = both.with_("tightrope_own", rows, materialized=True)
+        both = both.with_(CROWDED, crowded, materialized=True)
         return both.subquery("tightrope_bounded")
 
     def totals(self, rows: Any, sums: Sequence[Any], names: Sequence[str]) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -82,12 +82,15 @@ class PersonJoin:
         Whether rows of people stay who have none in the second table.
     origins
         For each column whether it is of the second table, and what it is called there.
+    computed
+        Whole numbers that are computed of columns of the second table, by their names.
     """
 
     left: Table
     right: Table
     outer: bool
     origins: Mapping[str, tuple[bool, str]]
+    computed: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -95,8 +98,25 @@ class PersonJoin:
         return (self.left, self.right)
 
     def _side(self, names: Sequence[str], is_right: bool) -> list[str]:
-        own = (self.origins[name] for name in names)
+        own = (self.origins[name] for name in names if name not in self.computed)
         return [origin for side, origin in own if side is is_right]
+
+    def computing(self, numbers: Mapping[str, Any]) -> PersonJoin:
+        """Return the rows with whole numbers that are computed of the second table's columns.
+
+        They are computed once for each person, before the join.
+        """
+        return dataclasses.replace(self, computed={**self.computed, **numbers})
+
+    def _computed(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return those numbers as SQL of the second table's own columns."""
+
+        def own(node: Any) -> Any:
+            is_column = isinstance(node, exp.Column)
+            return quoted(self.origins[node.name][1]) if is_column else node
+
+        wanted = (name for name in names if name in self.computed)
+        return {name: self.computed[name].transform(own) for name in wanted}
 
     def stored(self, names: Sequence[str]) -> list[tuple[Table, Sequence[str]]]:
         """Return the columns that are read of each declared table."""
@@ -140,7 +160,9 @@ class PersonJoin:
         left, right = "tightrope_left", "tightrope_right"
         rows = relation(self.left, self._side(names, False), base)
         # One row each: a second partner would multiply the rows of its person.
-        partners = _one_row_each(self.right, self._side(names, True), base)
+        computed = self._computed(names)
+        partners = _one_row_each(self.right, self._side(names, True), computed, base)
+        origins = {**self.origins, **{name: (True, name) for name in computed}}
         columns = [
             exp.alias_(
                 exp.column(
@@ -150,7 +172,7 @@ class PersonJoin:
                 name,
                 quoted=True,
             )
-            for name, (is_right, origin) in ((n, self.origins[n]) for n in names)
+            for name, (is_right, origin) in ((n, origins[n]) for n in names)
         ]
         keys = [
             exp.column(
@@ -214,7 +236,8 @@ def person_names(table: Table) -> set[str]:
     """Return the columns of a table that are alike in all rows of a person."""
     if not isinstance(table.rows, PersonJoin):
         return set()
-    return {name for name, (is_right, _) in table.rows.origins.items() if is_right}
+    right = {name for name, (is_right, _) in table.rows.origins.items() if is_right}
+    return right | set(table.rows.computed)
 
 
 def _called(rows: Any, name: str) -> Any:
@@ -225,31 +248,54 @@ def _called(rows: Any, name: str) -> Any:
     return rows
 
 
-def _one_row_each(table: Table, names: Sequence[str], base: MakeBase) -> Any:
-    """Return a relation with one row for each person: of several rows the first."""
-    rows = relation(table, names, base)
-    if isinstance(table.rows, PersonNumbers):
-        return rows
-    columns = [quoted(name) for name in names]
+def _one_row_each(
+    table: Table, names: Sequence[str], computed: Mapping[str, Any], base: MakeBase
+) -> Any:
+    """Return a relation with one row for each person: of several rows the least values.
+
+    Parameters
+    ----------
+    table, names
+        The table, and its columns that are returned.
+    computed
+        Whole numbers that are computed of its columns, by their names.
+    base
+        Makes the rows of a declared table.
+    """
+    used = [
+        column.name
+        for number in computed.values()
+        for column in number.find_all(exp.Column)
+    ]
+    rows = relation(table, list(dict.fromkeys([*names, *used])), base)
+    cells = {name: quoted(name) for name in names} | dict(computed)
     person = quoted(PERSON)
-    types = [table.columns[name].type for name in names]
-    if len(names) < 2 and "boolean" not in types:
-        # The first of one column is its least, which takes no sort.
-        least = [
-            exp.alias_(exp.Min(this=column), column.name, quoted=True)
-            for column in columns
-        ]
-        people = exp.select(*least, person).from_(rows).group_by(person.copy())
-        return people.subquery("tightrope_first")
-    number = row_number([person], columns or [person], ROW_NUMBER)
-    inner = exp.select(*columns, quoted(PERSON), number).from_(rows)
-    copies = (x.copy() for x in columns)
-    first = exp.select(*copies, quoted(PERSON))
-    return (
-        first.from_(inner.subquery("tightrope_each"))
-        .where(quoted(ROW_NUMBER).eq(1))
-        .subquery("tightrope_first")
-    )
+    if isinstance(table.rows, PersonNumbers):
+        own = exp.select(*_aliased(cells), person).from_(rows)
+        return own.subquery("tightrope_first")
+    least = {
+        name: _least(cell, is_truth=_is_truth(table, name))
+        for name, cell in cells.items()
+    }
+    people = exp.select(*_aliased(least), person).from_(rows).group_by(person.copy())
+    return people.subquery("tightrope_first")
+
+
+def _aliased(cells: Mapping[str, Any]) -> list[Any]:
+    return [exp.alias_(cell, name, quoted=True) for name, cell in cells.items()]
+
+
+def _is_truth(table: Table, name: str) -> bool:
+    return name in table.columns and table.columns[name].type == "boolean"
+
+
+def _least(cell: Any, is_truth: bool) -> Any:
+    """Return the least value of a person's rows; not every database has one of truth values."""
+    if not is_truth:
+        return exp.Min(this=cell)
+    marks = exp.case().when(cell.copy(), exp.convert(1))
+    marks = marks.when(exp.not_(cell.copy()), exp.convert(0))
+    return exp.EQ(this=exp.Min(this=marks), expression=exp.convert(1))
 
 
 def row_number(partition: Sequence[Any], order: Sequence[Any], name: str) -> Any:

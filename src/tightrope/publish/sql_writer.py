@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from tightrope.publish.accounts import canonical_text
-from tightrope.publish.contributions import KEYED_HASH, Choice
+from tightrope.publish.contributions import KEYED_HASH, Again, Choice, of_crowded
 from tightrope.publish.facts import Column, Table
 from tightrope.publish.relations import (
     PERSON,
@@ -98,7 +98,12 @@ def compiled(shape: Shape, opened: Mapping[str, Opened], secret: str = "") -> st
         return exp.table_(exp.to_identifier(opened[table.name].relation, quoted=True))
 
     question = _select(
-        shape, base, is_quick=source.keeps_rows, has_whole_keys=has_whole_keys
+        shape,
+        base,
+        is_quick=source.keeps_rows,
+        is_dense=has_whole_keys
+        and all(_is_dense(table, opened[table.name]) for table in owned),
+        has_whole_keys=has_whole_keys,
     )
     # Constants and names are written by the source: nothing of the user's text is left.
     question = question.transform(_written, source, names, secret)
@@ -145,6 +150,16 @@ def _has_whole_key(table: Table, place: Opened) -> bool:
     key, declared = person_cells(table)
     is_declared = declared.type in ("integer", key.type)
     return is_declared and place.types[key.name] in place.source.whole_types
+
+
+def _is_dense(table: Table, place: Opened) -> bool:
+    """Whether a database that reads rows twice alike counts them by the places of declared keys."""
+    _, declared = person_cells(table)
+    if declared.type != "integer" or declared.bounds is None:
+        return False
+    low, high = declared.bounds
+    source = place.source
+    return high - low < source.counts_by_place and not source.is_computed
 
 
 def _person_cell(table: Table, place: Opened, is_whole: bool) -> str:
@@ -220,6 +235,7 @@ def _select(
     key: str = PERSON,
     *,
     is_quick: bool = False,
+    is_dense: bool = False,
     has_whole_keys: bool = False,
 ) -> Any:
     """Return a question as SQL.
@@ -234,23 +250,25 @@ def _select(
         The column that says whose row it is.
     is_quick
         Whether only rows of people with too many of them are numbered.
+    is_dense
+        Whether rows are soon counted by person, and alike when they are read twice.
     has_whole_keys
         Whether people are distinguished by whole numbers, not by texts.
     """
-    table = shape.table
-    read = [column.name for column in shape.columns]
-    where = _all_rows(shape, key)
+    pieces = _pieces_of(shape, key)
+    table = pieces.table
+    where = pieces.where
     if table.person is None or (is_one_each(table) and not shape.people):
-        return _grouped(shape, relation(table, read, base), where)
-    marks = _named(shape.person_marks())
-    if marks:  # all rows of a person become one
-        people = _where(exp.select(*marks), relation(table, read, base), where)
+        return pieces.grouped(relation(table, pieces.read, base), where)
+    if pieces.marks:  # all rows of a person become one
+        marks = _named(pieces.marks)
+        people = _where(exp.select(*marks), relation(table, pieces.read, base), where)
         people = people.group_by(quoted(key))
-        return _grouped(shape, people.subquery("tightrope_people"))
+        return pieces.grouped(people.subquery("tightrope_people"))
     # What the table of people says of a person tells none of the person's rows apart.
     theirs = person_names(table)
-    values = [x for x in shape.row_values() if not _names_in(x) & theirs]
-    values = shape.row_places() if shape.people else values
+    of_events = [x for x in pieces.values if not _names_in(x) & theirs]
+    values = pieces.values if shape.people else of_events
     named = _named(values)
     groups = [value.alias for value in named]
     person = exp.cast(quoted(key), "TEXT") if has_whole_keys else quoted(key)
@@ -261,25 +279,137 @@ def _select(
     choice = Choice(
         key,
         shape.rows_per_person,
-        tuple(groups if shape.people else read),
+        tuple(groups if shape.people else pieces.read),
         (person, *parts) if parts else (),
         is_distinct=shape.people,
         is_quick=is_quick,
     )
-    if is_quick and _is_of_events(shape, where, theirs):
-        return _summed(shape, choice, named, where, base)
-    cells = [quoted(key), *([] if shape.people else map(quoted, read)), *named]
-    rows = _where(exp.select(*cells), relation(table, read, base), where)
+    # People are counted by their first rows, which sums within each person do without.
+    has_sums = not is_dense or not parts or FIRST_ROWS in pieces.targets
+    if is_quick and has_sums and _is_of_events(shape, pieces):
+        return _summed(pieces, choice, named, base)
+    own = [] if shape.people else map(quoted, pieces.read)
+    cells = [quoted(key), *own, *named]
+    rows = pieces.rows(cells, base)
     # Somebody counts once in each of several groups.
     rows = rows.distinct() if shape.people else rows
     if not shape.bounds_rows:
-        return _grouped(shape, rows.subquery("tightrope_people"))
-    return _grouped(shape, choice.bounded(rows, shape.targets()))
+        return pieces.grouped(rows.subquery("tightrope_people"))
+    again = None
+    if is_dense and not shape.people:
+
+        def crowded(table: Table, names: Sequence[str]) -> Any:
+            # Of each table, before it is joined: where nobody is crowded, none is read.
+            return of_crowded(base(table, names), key)
+
+        again = Again(pieces.events(key, base), pieces.rows(cells, crowded))
+    return pieces.grouped(choice.bounded(rows, pieces.targets, again))
 
 
-def _grouped(shape: Shape, rows: Any, where: Any = None) -> Any:
-    """Return what is computed of rows, for each group."""
-    return _by_place(shape.places(), shape.targets(), rows, where)
+@dataclass(frozen=True)
+class _Pieces:
+    """The pieces of a question as SQL.
+
+    Attributes
+    ----------
+    table
+        Whose rows are read.
+    read
+        Its columns that the pieces name.
+    places, targets
+        What is grouped by, and what is computed for each group.
+    where
+        The whole condition on rows, if there is one.
+    values
+        What of a row the answer depends on; of people who are counted, the groups.
+    marks
+        What is computed of all rows of one person, if anything.
+    """
+
+    table: Table
+    read: list[str]
+    places: list[Any]
+    targets: list[Any]
+    where: Any
+    values: list[Any]
+    marks: list[Any]
+
+    def grouped(self, rows: Any, where: Any = None) -> Any:
+        """Return what is computed of rows, for each group."""
+        return _by_place(self.places, self.targets, rows, where)
+
+    def rows(self, cells: Sequence[Any], base: MakeBase) -> Any:
+        """Return the rows of the question, as a SELECT."""
+        rows = relation(self.table, self.read, base)
+        return _where(exp.select(*cells), rows, self.where)
+
+    def events(self, key: str, base: MakeBase) -> Any:
+        """Return rows before a join, as a SELECT: nobody has more rows in the question."""
+        theirs = person_names(self.table)
+        parts = unnested(self.where)
+        own = [part for part in parts if not _names_in(part) & theirs]
+        read = [name for name in self.read if name not in theirs]
+        rows = relation(_left(self.table), read, base)
+        return _where(exp.select(quoted(key)), rows, exp.and_(*own))
+
+
+def _pieces_of(shape: Shape, key: str) -> _Pieces:
+    """Return the pieces of a question; groups of people are computed in the table of people."""
+    table = shape.table
+    theirs = person_names(table)
+    computed: dict[str, Any] = {}
+    names: dict[str, str] = {}
+
+    def once(node: Any) -> Any:
+        """Return a number that depends on the person alone as a column of the person."""
+        if not _is_choice(node) or not _names_in(node) or not _names_in(node) <= theirs:
+            return node
+        name = names.setdefault(node.sql(), f"tightrope_place_{len(names)}")
+        computed[name] = node.copy()
+        return quoted(name)
+
+    def each(nodes: Sequence[Any]) -> list[Any]:
+        # Whoever has no row in the table of people has NULL there, whatever is computed of NULL.
+        is_inner = isinstance(table.rows, PersonJoin) and not table.rows.outer
+        return [node.transform(once) for node in nodes] if is_inner else list(nodes)
+
+    where = _all_rows(shape, key)
+    pieces = _Pieces(
+        table,
+        [],
+        each(shape.places()),
+        each(shape.targets()),
+        None if where is None else each([where])[0],
+        each(shape.row_places() if shape.people else shape.row_values()),
+        each(shape.person_marks()),
+    )
+    if not computed:
+        return replace(pieces, read=[column.name for column in shape.columns])
+    assert isinstance(table.rows, PersonJoin)
+    nodes = [*pieces.places, *pieces.targets, *pieces.values, *pieces.marks]
+    nodes += [] if pieces.where is None else [pieces.where]
+    named = set().union(*map(_names_in, nodes))
+    own = [column.name for column in shape.columns if column.name in named]
+    joined = replace(table, rows=table.rows.computing(computed))
+    return replace(pieces, table=joined, read=[*own, *computed])
+
+
+def _is_choice(node: Any) -> bool:
+    """Whether a piece of SQL chooses among whole numbers by conditions."""
+    if not isinstance(node, exp.Case) or node.this is not None:
+        return False
+    results = [branch.args["true"] for branch in node.args["ifs"]]
+    results += [node.args["default"]] if node.args.get("default") else []
+    return all(
+        isinstance(result, exp.Null)
+        or (isinstance(result, exp.Literal) and result.is_int)
+        for result in results
+    )
+
+
+def _left(table: Table) -> Table:
+    """Return the rows that a table is made of before the people are joined."""
+    return table.rows.left if isinstance(table.rows, PersonJoin) else table
 
 
 def _by_place(
@@ -293,33 +423,33 @@ def _by_place(
     return select
 
 
-def _is_of_events(shape: Shape, where: Any, theirs: set[str]) -> bool:
+def _is_of_events(shape: Shape, pieces: _Pieces) -> bool:
     """Whether a question adds up events, in groups and for conditions of people or of events."""
-    pieces = [*shape.places(), *(part for part in unnested(where))]
+    theirs = person_names(pieces.table)
+    split = [*pieces.places, *unnested(pieces.where)]
     is_split = all(
-        not _names_in(piece) & theirs or _names_in(piece) <= theirs for piece in pieces
+        not _names_in(piece) & theirs or _names_in(piece) <= theirs for piece in split
     )
-    is_by_people = all(_names_in(place) <= theirs for place in shape.places())
+    is_by_people = all(_names_in(place) <= theirs for place in pieces.places)
     is_added = shape.adds_up and not shape.people
-    is_theirs = any(_names_in(target) & theirs for target in shape.targets())
+    is_theirs = any(_names_in(target) & theirs for target in pieces.targets)
     return is_added and is_split and is_by_people and not is_theirs
 
 
 def _summed(
-    shape: Shape, choice: Choice, values: Sequence[Any], where: Any, base: MakeBase
+    pieces: _Pieces, choice: Choice, values: Sequence[Any], base: MakeBase
 ) -> Any:
     """Return a question as sums of the sums of each person.
 
     Everybody has one row before events are joined with their people: there are fewer rows to join.
     """
-    table = shape.table
+    table = pieces.table
     theirs = person_names(table)
-    parts = unnested(where)
+    parts = unnested(pieces.where)
     of_people = [part for part in parts if _names_in(part) & theirs]
     of_events = [part for part in parts if part not in of_people]
-    columns = [column.name for column in shape.columns]
-    read = [name for name in columns if name not in theirs]
-    sums = [one.transform(_once) for one in shape.targets()]
+    read = [name for name in pieces.read if name not in theirs]
+    sums = [one.transform(_once) for one in pieces.targets]
     names = [f"tightrope_total_{place}" for place in range(len(sums))]
     choice = replace(choice, kept=tuple(read))
 
@@ -334,8 +464,9 @@ def _summed(
     ]
     if not isinstance(table.rows, PersonJoin):
         return _by_place([], added, totals(table), None)
-    rows = table.rows.beside(totals, [*set(columns) - set(read)], names, base)
-    return _by_place(shape.places(), added, rows, all_of(of_people))
+    of_person = [name for name in pieces.read if name in theirs]
+    rows = table.rows.beside(totals, of_person, names, base)
+    return _by_place(pieces.places, added, rows, all_of(of_people))
 
 
 def _once(node: Any) -> Any:
