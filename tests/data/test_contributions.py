@@ -225,6 +225,12 @@ def test_rows_that_are_counted_before_a_join_are_the_same(tmp_path, chosen):
     assert all_nodes(town(tmp_path, "duckdb"), plans=DENSE) == chosen
 
 
+def test_a_file_may_be_open_elsewhere_in_the_process(tmp_path, chosen):
+    place = town(tmp_path, "duckdb")
+    with duckdb.connect(place.removeprefix("duckdb:///"), read_only=True):
+        assert all_nodes(place) == chosen
+
+
 def test_somebody_has_too_many_rows(tmp_path, chosen):
     assert all_nodes(town(tmp_path, "memory"), "4567") != chosen
 

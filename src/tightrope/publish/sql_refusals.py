@@ -89,6 +89,12 @@ def _unknown_aggregate(node: Any, text: str) -> InputError:
             f"{text} of all rows would change with one row: ask for COUNT(*) FILTER (WHERE …), or "
             "for it in a subquery, GROUP BY the person"
         )
+    if isinstance(node, exp.Sum | exp.Avg) and isinstance(node.this, exp.Case):
+        return InputError(
+            f"{text} computes on rows, and a row might make that fail: ask for each branch as "
+            "SUM(column) FILTER (WHERE …), and compute on the published numbers, with COUNT(*) for "
+            "a mean of all rows"
+        )
     if isinstance(node, exp.Sum | exp.Avg) and len(names) == 1:
         return InputError(
             f"{text} computes on rows, and a row might make that fail: known are multiples of a "

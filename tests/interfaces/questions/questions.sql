@@ -829,3 +829,11 @@ select every(age >= 0) from people;
 select 1.0 * sum(case when v.urgent = 1 and p.age >= 65 then 1 else 0 end) / sum(case when p.age >= 65 then 1 else 0 end) from visits v join people p on v.person = p.id;
 -- answered
 select p.region, round(avg(v.cost), 2) as mean, count(*) as n from visits v left join people p on v.person = p.id group by p.region;
+-- answered
+select avg(case when kind = 'urgent' then cost end) as mean_urgent from visits;
+-- answered
+select sum(case kind when 'urgent' then cost end) as total_urgent from visits;
+-- refused: might make that fail: ask for each branch as SUM(column) FILTER (WHERE …), and
+select avg(case when kind = 'urgent' then cost else 0 end) from visits;
+-- refused: tables of people are joined by the person alone
+select p.region, count(*) from visits v left join people p on v.person = p.id and p.sex = 'f' group by p.region;
