@@ -940,14 +940,20 @@ Section Dense.
   Definition judge_tuples : reading verdict :=
     let* said := read_joint header in
     let '(q, r, bits, ratio, l) := said in
-    need judge_joint q r bits (fst ratio) (snd ratio) l else "the tuples are not private" in Read Holds.
+    if judge_joint q r bits (fst ratio) (snd ratio) l then Read Holds
+    else
+      match q with
+      | Quantiles _ _ _ _ => Uncovered "quantiles whose steps count less than in Joint.v"
+      | Bracket _ _ _ _ _ _ => Refused "the tuples are not private"
+      end.
 
   (** "Tuples hold only if the proved check says so": Joint.v says what that means. *)
   Theorem judge_tuples_checks : judge_tuples = Read Holds ->
     exists q r bits ratio l, read_joint header = Read (q, r, bits, ratio, l) /\ judge_joint q r bits (fst ratio) (snd ratio) l = true.
   Proof.
     unfold judge_tuples. destruct (read_joint header) as [[[[[q r] bits] ratio] l]| |]; try discriminate. cbn [bind]. intros H.
-    exists q, r, bits, ratio, l. split; [reflexivity|]. now destruct (judge_joint q r bits (fst ratio) (snd ratio) l).
+    exists q, r, bits, ratio, l. split; [reflexivity|]. destruct (judge_joint q r bits (fst ratio) (snd ratio) l); [reflexivity|].
+    now destruct q.
   Qed.
 
   (** The verdict on a file. *)
