@@ -46,8 +46,10 @@ check: install ## lint, types, and the tests of the rooms that changed (since BA
 
 # One thread for linear algebra in each worker: threads of several workers only get in each
 # other's way on the small systems of the tests.
+# Whoever is done takes tests from the others: the slowest ones are beside each other, and one worker
+# ran all of them while the others waited.
 test: install debian-packages proofs ## run every test and every documented example
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-others: install ## run the quick tests on every other supported Python that is found
 	@scripts/other-pythons $(BIN)/python | while read -r python; do \
